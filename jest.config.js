@@ -1,0 +1,30 @@
+const transform = {
+  '^.+\\.ts$': [
+    '@swc/jest',
+    {
+      jsc: {
+        parser: { syntax: 'typescript', decorators: true },
+        transform: { legacyDecorator: true, decoratorMetadata: true },
+        target: 'es2023',
+      },
+      module: { type: 'es6' },
+      sourceMaps: 'inline',
+    },
+  ],
+};
+
+/** unit and conformance suites run on the sources; integration and e2e suites start the built service, so `npm run build` comes first. */
+const project = (displayName, options = {}) => ({
+  displayName,
+  testEnvironment: 'node',
+  roots: [`<rootDir>/test/${displayName}`],
+  testMatch: ['**/*.spec.ts'],
+  extensionsToTreatAsEsm: ['.ts'],
+  moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
+  transform,
+  ...options,
+});
+
+export default {
+  projects: [project('unit'), project('conformance'), project('integration'), project('e2e')],
+};

@@ -1,0 +1,1 @@
+export { ConfigurationError, EXIT_CONFIGURATION, loadConfiguration, type Configuration } from './configuration.js';

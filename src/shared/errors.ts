@@ -1,0 +1,53 @@
+/**
+ * What the catcher should do:
+ * - `retry`: the same call may succeed later
+ * - `reject`: the input is at fault; answer its sender, do not try again
+ * - `yield`: someone else owns this now; stop and write nothing
+ * - `fatal`: this process cannot go on
+ */
+export type Disposition = 'retry' | 'reject' | 'yield' | 'fatal';
+
+/** The one error class: a stable `code` for programs, a `disposition` for the catcher, a message for people. */
+export class AppError extends Error {
+  readonly code: string;
+  readonly disposition: Disposition;
+
+  constructor(code: string, message: string, options: { disposition: Disposition; cause?: unknown }) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = 'AppError';
+    this.code = code;
+    this.disposition = options.disposition;
+  }
+}
+
+/** An error reduced to what may be logged: SDK and HTTP errors carry requests, and requests carry tokens. */
+export interface LoggableError {
+  name: string;
+  message: string;
+  code?: string;
+}
+
+const MAX_MESSAGE = 500;
+
+export function toLoggable(error: unknown): LoggableError {
+  if (!(error instanceof Error)) return { name: 'NonError', message: typeof error };
+  const code = 'code' in error && typeof error.code === 'string' ? { code: error.code } : {};
+  return { name: error.name, message: withoutSecrets(error.message).slice(0, MAX_MESSAGE), ...code };
+}
+
+/** URLs lose their query, long opaque runs (tokens, signatures) all but their ends. */
+export function withoutSecrets(text: string): string {
+  return text.replaceAll(/(https?:\/\/[^\s?#"']*)[?#][^\s"']*/g, '$1').replaceAll(/[A-Za-z0-9+/=_-]{64,}/g, maskToken);
+}
+
+/** A task token as it may be shown: first 6 and last 4 characters. */
+export function maskToken(token: string): string {
+  return token.length <= 10 ? '…' : `${token.slice(0, 6)}…${token.slice(-4)}`;
+}
+
+/** A URL as it may be shown: no userinfo, query or fragment. An unparsable one is not shown at all. */
+export function maskUrl(url: string): string {
+  if (!URL.canParse(url)) return '(invalid URL)';
+  const { protocol, host, pathname } = new URL(url);
+  return `${protocol}//${host}${pathname}`;
+}

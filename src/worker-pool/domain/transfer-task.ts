@@ -1,0 +1,47 @@
+export const CHECKSUM_ALGORITHMS = ['md5', 'sha1', 'sha256', 'sha512', 'crc32', 'crc32c', 'crc64nvme'] as const;
+export type ChecksumAlgorithm = (typeof CHECKSUM_ALGORITHMS)[number];
+
+/** The checksum a source promises; `value` is lower-case hex once a manifest has been read. */
+export interface Checksum {
+  algorithm: ChecksumAlgorithm;
+  value: string;
+}
+
+/** One file to bring from `url` to `s3://s3Bucket/s3Key`. */
+export interface TransferTask {
+  /** `jobId#batchNo#index`: unique among the tasks in hand. */
+  taskId: string;
+  jobId: string;
+  /** http, https or s3. */
+  url: string;
+  s3Bucket: string;
+  s3Key: string;
+  /** Bytes, when the manifest says. */
+  size?: number;
+  checksum?: Checksum;
+  /** Request headers of the caller; dropped when a redirect changes the origin. */
+  headers?: Record<string, string>;
+  expectContentType?: string;
+  /** 1 for the first try. */
+  attempt: number;
+}
+
+/** Why a task failed, as data: errors do not survive postMessage. */
+export interface TaskFailure {
+  /** Stable: `HTTP_404`, `SIZE_MISMATCH`, `CHECKSUM_MISMATCH`, `LENGTH_UNKNOWN`, `SOURCE_NOT_ALLOWED`, `TASK_TIMEOUT`, `ABORTED`, `THREAD_LOST` … */
+  code: string;
+  message: string;
+  httpStatus?: number;
+  retryable: boolean;
+}
+
+export type TaskOutcome =
+  | {
+      success: true;
+      bytesProcessed: number;
+      etag: string;
+      sha256: string;
+      /** True when the identical object was already there and was left alone. */
+      skipped?: boolean;
+    }
+  | { success: false; bytesProcessed: number; error: TaskFailure };
