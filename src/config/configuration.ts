@@ -74,7 +74,7 @@ export function loadConfiguration(source: Readonly<Record<string, string | undef
   const given = Object.fromEntries(Object.entries(source).filter(([, value]) => value !== undefined && value !== ''));
   const { error, value } = validationSchema.validate(given, { abortEarly: false });
   if (error !== undefined) throw new ConfigurationError(error.details.flatMap((detail) => detail.message.split('\n')));
-  return deepFreeze(toConfiguration(value as Environment));
+  return deepFreeze(toConfiguration(value));
 }
 
 function toConfiguration(env: Environment): Configuration {
