@@ -1,1 +1,3 @@
+/** Nest token of the frozen `Configuration`. */
+export const CONFIGURATION = Symbol('CONFIGURATION');
 export { ConfigurationError, EXIT_CONFIGURATION, loadConfiguration, type Configuration } from './configuration.js';

@@ -33,15 +33,12 @@ export interface TaskFailure {
   message: string;
   httpStatus?: number;
   retryable: boolean;
+  /** What the source asked for with Retry-After, at most 300,000. */
+  retryAfterMs?: number;
 }
 
 export type TaskOutcome =
-  | {
-      success: true;
-      bytesProcessed: number;
-      etag: string;
-      sha256: string;
-      /** True when the identical object was already there and was left alone. */
-      skipped?: boolean;
-    }
+  | { success: true; skipped?: false; bytesProcessed: number; etag: string; sha256: string }
+  /** The identical object was already there and was left alone; its sha256 is known only if it was stored with it. */
+  | { success: true; skipped: true; bytesProcessed: number; etag: string; sha256?: string }
   | { success: false; bytesProcessed: number; error: TaskFailure };

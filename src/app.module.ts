@@ -1,0 +1,29 @@
+import { Inject, Module } from '@nestjs/common';
+import { BatchesModule } from './batches/batches.module.js';
+import { BatchConsumer } from './batches/index.js';
+import { ExportJobsModule } from './export-jobs/export-jobs.module.js';
+import { HeartbeatOrchestratorLifecycle } from './export-jobs/index.js';
+import { ExportJobConsumer } from './intake/index.js';
+import { IntakeModule } from './intake/intake.module.js';
+import { Lifecycle, PlatformModule } from './platform/index.js';
+import { PoolManagerService, SourceReader } from './worker-pool/index.js';
+import { WorkerPoolModule } from './worker-pool/worker-pool.module.js';
+
+/** The whole service. Who starts when is Lifecycle's business. */
+@Module({ imports: [PlatformModule, WorkerPoolModule, ExportJobsModule, BatchesModule, IntakeModule] })
+export class AppModule {
+  constructor(
+    @Inject(Lifecycle) lifecycle: Lifecycle,
+    @Inject(PoolManagerService) pool: PoolManagerService,
+    @Inject(SourceReader) sources: SourceReader,
+    @Inject(BatchConsumer) batchConsumer: BatchConsumer,
+    @Inject(ExportJobConsumer) jobConsumer: ExportJobConsumer,
+    @Inject(HeartbeatOrchestratorLifecycle) orchestrator: HeartbeatOrchestratorLifecycle,
+  ) {
+    lifecycle.register('worker-pool', pool);
+    lifecycle.register('batch-consumer', batchConsumer);
+    lifecycle.register('job-consumer', jobConsumer);
+    lifecycle.register('heartbeat-orchestrator', orchestrator);
+    lifecycle.onClose(() => sources.close());
+  }
+}

@@ -1,0 +1,43 @@
+import { z } from 'zod';
+import type { BatchEntity } from '../domain/batch.entity.js';
+
+export const ROW_VERSION = 1;
+
+const count = z.number().int().min(0);
+const resultFile = z.object({ key: z.string(), size: count });
+
+/** A row as DynamoDB gives it back; unknown attributes are a later version's business. */
+const batchRowSchema = z.object({
+  v: z.literal(ROW_VERSION),
+  jobId: z.string(),
+  batchNo: count,
+  type: z.literal('download'),
+  run: count,
+  status: z.enum(['queued', 'running', 'succeeded', 'dead', 'cancelled']),
+  totalTasks: count,
+  done: z.instanceof(Uint8Array),
+  failures: z.record(z.string(), z.string()),
+  completed: count,
+  failed: count,
+  bytes: count,
+  seq: count,
+  lockToken: count,
+  claimId: z.string().optional(),
+  lockedBy: z.string().optional(),
+  lockedAt: z.string().optional(),
+  heartbeatAt: z.string().optional(),
+  progressedAt: z.string().optional(),
+  attempts: count,
+  enqueuedAt: z.string(),
+  segmentKey: z.string(),
+  resultKeys: z.object({ succeeded: resultFile, failed: resultFile }).optional(),
+});
+
+type LooseBatch = { [K in keyof BatchEntity]: undefined extends BatchEntity[K] ? unknown : BatchEntity[K] };
+
+/** @throws ZodError when the row is of another version or was written by something else. */
+export function toBatchEntity(item: unknown): BatchEntity {
+  const { v: _version, failures, ...row } = batchRowSchema.parse(item);
+  const entity: LooseBatch = { ...row, failures: new Map(Object.entries(failures).map(([position, code]) => [Number(position), code])) };
+  return Object.fromEntries(Object.entries(entity).filter(([, value]) => value !== undefined)) as unknown as BatchEntity;
+}

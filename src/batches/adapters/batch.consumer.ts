@@ -1,0 +1,59 @@
+import type { DrainDeadlines, LifecyclePart } from '../../platform/index.js';
+import { PollLoop, resolveVisibilityTimeoutS, type ReceivedMessage, type SqsQueue } from '../../platform/sqs/index.js';
+import type { AppLogger, Clock, Metrics } from '../../shared/index.js';
+import type { RunBatchUseCase } from '../application/run-batch.use-case.js';
+import { parseBatchMessage } from './batch-message.schema.js';
+
+/**
+ * Receives as many batches as there is room for; a batch counts from its receive on, so nothing waits in a local buffer.
+ * The message is deleted as soon as the lease keeps the batch: one right to a batch at a time, not two.
+ */
+export class BatchConsumer implements LifecyclePart {
+  private loop: PollLoop | undefined;
+
+  constructor(
+    private readonly settings: { maxInHand: number; visibilityTimeoutS?: number },
+    private readonly queue: SqsQueue,
+    private readonly runBatch: RunBatchUseCase,
+    private readonly tools: { clock: Clock; logger: AppLogger; metrics: Metrics },
+  ) {}
+
+  async start(): Promise<void> {
+    const { clock, logger } = this.tools;
+    const visibilityTimeoutS = await resolveVisibilityTimeoutS(this.queue, this.settings.visibilityTimeoutS, logger);
+    this.loop = new PollLoop({
+      name: 'Batches queue',
+      queue: this.queue,
+      capacity: () => this.settings.maxInHand,
+      visibilityTimeoutS,
+      handle: (message) => this.handle(message),
+      clock,
+      logger,
+    });
+    this.loop.start();
+  }
+
+  async quiesce(): Promise<void> {
+    await this.loop?.stop();
+  }
+
+  async drain(deadlines: DrainDeadlines): Promise<void> {
+    await this.runBatch.drain({ finishByMs: deadlines.finishBy, releaseByMs: deadlines.handBackBy });
+    await this.loop?.idle();
+  }
+
+  private async handle(received: ReceivedMessage): Promise<void> {
+    const parsed = parseBatchMessage(received.body);
+    if (parsed.kind === 'newer') return;
+    if (parsed.kind === 'unusable') {
+      this.tools.logger.error('A message on the batches queue is none of ours and is left to the dead-letter queue', { messageId: received.messageId });
+      return;
+    }
+    this.tools.metrics.gauge('batches_running', this.runBatch.batchesInHand + 1);
+    try {
+      await this.runBatch.run(parsed.message, () => this.queue.delete(received.receiptHandle));
+    } finally {
+      this.tools.metrics.gauge('batches_running', this.runBatch.batchesInHand);
+    }
+  }
+}

@@ -1,0 +1,76 @@
+import { HeadObjectCommand, type S3Client } from '@aws-sdk/client-s3';
+import {
+  batchResultKeys,
+  parseSegmentHeader,
+  parseSegmentTask,
+  type FailedLine,
+  type SegmentTask,
+  type SucceededLine,
+} from '../../export-jobs/index.js';
+import { readLines, writeLines } from '../../platform/s3/index.js';
+import { maskUrl } from '../../shared/index.js';
+import { BatchFilesPort, type Segment, type TaskResult } from '../application/batch-files.port.js';
+import type { ResultFile } from '../domain/batch.entity.js';
+
+export class S3BatchFilesAdapter extends BatchFilesPort {
+  constructor(private readonly client: S3Client) {
+    super();
+  }
+
+  async loadSegment(bucket: string, segmentKey: string): Promise<Segment> {
+    let header: ReturnType<typeof parseSegmentHeader> | undefined;
+    const tasks: SegmentTask[] = [];
+    for await (const line of readLines(this.client, { bucket, key: segmentKey })) {
+      if (header === undefined) header = parseSegmentHeader(line);
+      else tasks.push(parseSegmentTask(line));
+    }
+    if (header === undefined) throw new Error(`Segment s3://${bucket}/${segmentKey} is empty`);
+    return { ...header, tasks };
+  }
+
+  async describeDone(segment: Segment, position: number): Promise<TaskResult> {
+    const key = segment.prefix + taskAt(segment, position).key;
+    const head = await this.client.send(new HeadObjectCommand({ Bucket: segment.bucket, Key: key }));
+    return {
+      success: true,
+      position,
+      size: head.ContentLength ?? 0,
+      etag: head.ETag ?? '',
+      sha256: head.Metadata?.sha256 ?? null,
+      attempts: null,
+      durationMs: null,
+    };
+  }
+
+  async writeResults(
+    at: { bucket: string; prefix: string; jobId: string; batchNo: number; fence: string },
+    segment: Segment,
+    results: readonly TaskResult[],
+  ): Promise<{ succeeded: ResultFile; failed: ResultFile }> {
+    const { bucket, prefix, jobId, batchNo, fence } = at;
+    const keys = batchResultKeys({ bucket, prefix }, jobId, batchNo, fence);
+    const [succeeded, failed] = await Promise.all([
+      writeLines(this.client, { bucket, key: keys.succeeded }, lines(segment, results, true)),
+      writeLines(this.client, { bucket, key: keys.failed }, lines(segment, results, false)),
+    ]);
+    return { succeeded: { key: keys.succeeded, size: succeeded.size }, failed: { key: keys.failed, size: failed.size } };
+  }
+}
+
+function* lines(segment: Segment, results: readonly TaskResult[], success: boolean): Iterable<string> {
+  for (const result of results)
+    if (result.success === success) yield JSON.stringify(toLine(segment, result) satisfies SucceededLine | FailedLine);
+}
+
+function toLine(segment: Segment, result: TaskResult): SucceededLine | FailedLine {
+  const { position, success: _success, ...facts } = result;
+  const { url, key } = taskAt(segment, position);
+  // What follows the URL keeps the order that the design gives the columns.
+  return { index: segment.firstIndex + position, url: maskUrl(url), key: segment.prefix + key, ...facts } as SucceededLine | FailedLine;
+}
+
+function taskAt(segment: Segment, position: number): SegmentTask {
+  const task = segment.tasks[position];
+  if (task === undefined) throw new Error(`The segment's task ${position} is missing: it has ${segment.tasks.length}`);
+  return task;
+}

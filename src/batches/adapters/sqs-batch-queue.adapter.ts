@@ -1,0 +1,14 @@
+import type { SqsQueue } from '../../platform/sqs/index.js';
+import { BatchQueuePort, type BatchMessage } from '../application/batch-queue.port.js';
+import { encodeBatchMessage } from './batch-message.schema.js';
+
+export class SqsBatchQueueAdapter extends BatchQueuePort {
+  constructor(private readonly queue: SqsQueue) {
+    super();
+  }
+
+  async send(messages: readonly BatchMessage[]): Promise<void> {
+    // The group makes the queue fair: a huge job does not hold back small ones.
+    await this.queue.sendBatch(messages.map((message) => ({ body: encodeBatchMessage(message), groupId: message.jobId })));
+  }
+}

@@ -1,0 +1,41 @@
+import type { ResultFile } from '../domain/batch.entity.js';
+
+/** A task as its segment holds it. */
+export interface SegmentTask {
+  url: string;
+  /** Under the segment's prefix. */
+  key: string;
+  size?: number | undefined;
+  checksum?: { algorithm: 'md5' | 'sha1' | 'sha256' | 'sha512' | 'crc32' | 'crc32c' | 'crc64nvme'; value: string } | undefined;
+  headers?: Record<string, string> | undefined;
+}
+
+/** A batch's piece of the manifest, with what all its tasks share. */
+export interface Segment {
+  /** Index in the job of the segment's first task. */
+  firstIndex: number;
+  bucket: string;
+  prefix: string;
+  headers?: Record<string, string> | undefined;
+  expectContentType?: string | undefined;
+  maxConcurrency?: number | undefined;
+  tasks: readonly SegmentTask[];
+}
+
+/** How a task ended; `null` is what a takeover cannot know again. */
+export type TaskResult =
+  | { success: true; position: number; size: number; etag: string; sha256: string | null; attempts: number | null; durationMs: number | null }
+  | { success: false; position: number; code: string; message: string | null; httpStatus: number | null; attempts: number | null };
+
+/** The files of a batch in S3. */
+export abstract class BatchFilesPort {
+  abstract loadSegment(bucket: string, segmentKey: string): Promise<Segment>;
+  /** What can be known of a task that an earlier holder brought: the object in S3 tells. */
+  abstract describeDone(segment: Segment, position: number): Promise<TaskResult>;
+  /** Both files, always, one line per task in order; `fence` (the lockToken) keeps a late holder's files apart. */
+  abstract writeResults(
+    at: { bucket: string; prefix: string; jobId: string; batchNo: number; fence: string },
+    segment: Segment,
+    results: readonly TaskResult[],
+  ): Promise<{ succeeded: ResultFile; failed: ResultFile }>;
+}

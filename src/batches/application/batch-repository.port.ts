@@ -1,0 +1,33 @@
+import type { BatchEntity, BatchType, Lease, ResultFile } from '../domain/batch.entity.js';
+import type { CheckpointState } from '../domain/checkpoint.js';
+
+export interface NewBatch {
+  jobId: string;
+  batchNo: number;
+  run: number;
+  type: BatchType;
+  totalTasks: number;
+  segmentKey: string;
+}
+
+/** `refused`: the condition failed; read again, it may have been your own write that a retry met. */
+export type BatchWrite = { kind: 'written'; batch: BatchEntity } | { kind: 'refused' };
+
+/** Every write is one conditional write; a write whose answer was lost throws, and its caller reads again. Reads are consistent. */
+export abstract class BatchRepositoryPort {
+  /** Queued, unless the row is there already. */
+  abstract createIfAbsent(batch: NewBatch): Promise<'created' | 'exists'>;
+  abstract find(jobId: string, batchNo: number): Promise<BatchEntity | undefined>;
+  /** All rows of the job in batch order. */
+  abstract list(jobId: string): Promise<BatchEntity[]>;
+  /** queued → running, IF queued and of this run; lockToken + 1. */
+  abstract claim(batch: { jobId: string; batchNo: number; run: number }, claim: { claimId: string; lockedBy: string }): Promise<BatchWrite>;
+  /** IF the lease holds (lockToken, run, running) and `seq` is newer. `progressed`: bytes or results moved since the last one. */
+  abstract checkpoint(lease: Lease, seq: number, state: CheckpointState, progressed: boolean): Promise<BatchWrite>;
+  /** running → succeeded with the last of the checkpoint, on the same condition. */
+  abstract end(lease: Lease, seq: number, state: CheckpointState, resultKeys: { succeeded: ResultFile; failed: ResultFile }): Promise<BatchWrite>;
+  /** running → queued, IF the lease holds; attempts unchanged, lockToken kept. */
+  abstract release(lease: Lease): Promise<BatchWrite>;
+  /** queued | running → cancelled, IF its run is not newer. */
+  abstract cancel(batch: { jobId: string; batchNo: number }, run: number): Promise<BatchWrite>;
+}

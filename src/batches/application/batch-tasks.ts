@@ -1,0 +1,95 @@
+import type { TaskOutcome } from '../../worker-pool/index.js';
+import type { Segment, TaskResult } from './batch-files.port.js';
+import type { RunningBatch } from './running-batch.js';
+import type { TaskSource } from './task-dispatcher.service.js';
+
+/** Objects asked about at the same time when an earlier holder's results are rebuilt. */
+const DESCRIBED_AT_ONCE = 32;
+
+/** The tasks of a running batch: hands out what its checkpoint lacks, records what comes back. */
+export class BatchTasks implements TaskSource {
+  readonly jobId: string;
+  readonly maxConcurrency: number | undefined;
+  readonly signal: AbortSignal;
+  /** Resolves when every task is recorded, or the work was stopped. */
+  readonly settled: Promise<void>;
+  private readonly pending: number[];
+  private readonly fresh = new Map<number, TaskResult>();
+  private settle: () => void = () => undefined;
+
+  constructor(
+    private readonly running: RunningBatch,
+    private readonly segment: Segment,
+  ) {
+    this.jobId = running.lease.jobId;
+    this.maxConcurrency = segment.maxConcurrency;
+    this.signal = running.signal;
+    this.pending = running.checkpoint.pending().reverse();
+    this.settled = new Promise((resolve) => {
+      this.settle = resolve;
+    });
+    this.signal.addEventListener('abort', this.settle, { once: true });
+    if (running.checkpoint.complete || this.signal.aborted) this.settle();
+  }
+
+  next(): ReturnType<TaskSource['next']> {
+    const position = this.signal.aborted ? undefined : this.pending.pop();
+    if (position === undefined) return undefined;
+    const { bucket, prefix, headers, expectContentType, firstIndex, tasks } = this.segment;
+    const task = tasks[position];
+    if (task === undefined) throw new Error(`Segment of batch ${this.running.lease.batchNo} has no task ${position}`);
+    const { url, key, size, checksum } = task;
+    const allHeaders = { ...headers, ...task.headers };
+    return {
+      position,
+      task: {
+        taskId: `${this.jobId}#${this.running.lease.batchNo}#${firstIndex + position}`,
+        jobId: this.jobId,
+        url,
+        s3Bucket: bucket,
+        s3Key: prefix + key,
+        ...(size === undefined ? {} : { size }),
+        ...(checksum === undefined ? {} : { checksum }),
+        ...(Object.keys(allHeaders).length === 0 ? {} : { headers: allHeaders }),
+        ...(expectContentType === undefined ? {} : { expectContentType }),
+      },
+    };
+  }
+
+  /** Also after an abort: a task that finished all the same is worth its place in the last checkpoint. */
+  onResult(position: number, outcome: TaskOutcome, attempts: number, durationMs: number): void {
+    const { checkpoint } = this.running;
+    if (outcome.success) {
+      const { etag, sha256, bytesProcessed: size } = outcome;
+      this.fresh.set(position, { success: true, position, size, etag, sha256: sha256 ?? null, attempts, durationMs });
+      checkpoint.succeed(position, size);
+    } else {
+      const { code, message, httpStatus } = outcome.error;
+      this.fresh.set(position, { success: false, position, code, message, httpStatus: httpStatus ?? null, attempts });
+      checkpoint.fail(position, code);
+    }
+    this.running.noteActivity();
+    if (checkpoint.complete) this.settle();
+  }
+
+  onProgress(): void {
+    this.running.noteActivity();
+  }
+
+  /** One result per task, in order; `describeDone` knows those that an earlier holder brought. */
+  async results(describeDone: (position: number) => Promise<TaskResult>): Promise<TaskResult[]> {
+    const { failures } = this.running.checkpoint.whole();
+    const resultOf = (position: number): TaskResult | Promise<TaskResult> => {
+      const fresh = this.fresh.get(position);
+      if (fresh !== undefined) return fresh;
+      const code = failures.get(position);
+      if (code === undefined) return describeDone(position);
+      return { success: false, position, code, message: null, httpStatus: null, attempts: null };
+    };
+    const positions = Array.from({ length: this.running.checkpoint.totalTasks }, (_, position) => position);
+    const results: TaskResult[] = [];
+    for (let first = 0; first < positions.length; first += DESCRIBED_AT_ONCE)
+      results.push(...(await Promise.all(positions.slice(first, first + DESCRIBED_AT_ONCE).map(resultOf))));
+    return results;
+  }
+}

@@ -1,0 +1,167 @@
+import { Injectable } from '@nestjs/common';
+import { CompleteJobUseCase, JobStateVO, type CountOutcome } from '../../export-jobs/index.js';
+import { AppLogger, Clock, retryUntil, toLoggable } from '../../shared/index.js';
+import { Checkpoint } from '../domain/checkpoint.js';
+import { BatchFilesPort, type Segment } from './batch-files.port.js';
+import { BatchTasks } from './batch-tasks.js';
+import type { BatchMessage } from './batch-queue.port.js';
+import { ClaimBatchUseCase } from './claim-batch.use-case.js';
+import { ReleaseBatchUseCase } from './release-batch.use-case.js';
+import { RunningBatch, type RunningBatchServices, type StopReason } from './running-batch.js';
+import { TaskDispatcherService } from './task-dispatcher.service.js';
+
+export interface BatchSettings {
+  coordinatorId: string;
+  heartbeatIntervalMs: number;
+  ttlMs: Readonly<Record<string, number>>;
+}
+
+const DEFAULT_TTL_MS = 300_000;
+const BACKOFF = { baseMs: 200, capMs: 5_000 };
+
+export type RunOutcome = 'ended' | 'dropped' | StopReason;
+
+/*
+ * message ─▶ claim ─▶ message deleted ─▶ counters brought up ─▶ segment ─▶ tasks ⇄ batch heartbeat
+ *                                                                   ├─ all recorded ─▶ results ─▶ row succeeded ─▶ last count ─▶ job done?
+ *                                                                   ├─ drain ────────▶ last checkpoint ─▶ row queued ─▶ message
+ *                                                                   └─ lost, fenced, job over ─▶ nothing more is written
+ * Crash at any arrow: the row says what is done; the lease runs out and the batch is reclaimed from its checkpoint.
+ */
+@Injectable()
+export class RunBatchUseCase {
+  private readonly inHand = new Set<RunningBatch>();
+
+  constructor(
+    private readonly settings: BatchSettings,
+    private readonly claims: ClaimBatchUseCase,
+    private readonly files: BatchFilesPort,
+    private readonly dispatcher: TaskDispatcherService,
+    private readonly releases: ReleaseBatchUseCase,
+    private readonly completeJob: CompleteJobUseCase,
+    private readonly services: RunningBatchServices,
+  ) {}
+
+  /** @param deleteMessage called once the lease (or nobody) keeps the batch: before that the message is its only trace */
+  async run(message: BatchMessage, deleteMessage: () => Promise<void>): Promise<RunOutcome> {
+    const claimedAt = this.clock.monotonicMs();
+    const claim = await this.claims.claim(message, this.settings.coordinatorId);
+    await deleteMessage().catch((error: unknown) =>
+      this.logger.warn('A batch message could not be deleted; it will be dropped when it comes again', { ...message, error: toLoggable(error) }),
+    );
+    if (claim.kind === 'drop') {
+      this.logger.debug('Batch message dropped', { ...message, reason: claim.reason });
+      return 'dropped';
+    }
+    const { batch, job } = claim;
+    const checkpoint = new Checkpoint(batch.totalTasks, batch);
+    const ttlMs = this.settings.ttlMs[batch.type] ?? DEFAULT_TTL_MS;
+    const running = new RunningBatch(batch, claimedAt, checkpoint, { ...this.settings, ttlMs }, this.services);
+    this.inHand.add(running);
+    running.startHeartbeat();
+    try {
+      const caughtUp = await this.countUp(running, false);
+      if (caughtUp?.kind === 'stop') running.stop('job-over');
+      const segment = await this.loadSegment(running, job.destination.bucket, batch.segmentKey);
+      return segment === undefined ? await this.close(running) : await this.work(running, segment);
+    } finally {
+      await running.dispose();
+      this.inHand.delete(running);
+    }
+  }
+
+  /**
+   * Hands every batch in hand back. Running tasks may finish until `finishByMs`, then they are aborted; a thread that does not
+   * let go by `releaseByMs` is left behind: what it may still write is not listed anywhere. Monotonic milliseconds.
+   */
+  async drain(deadlines: { finishByMs: number; releaseByMs: number }): Promise<void> {
+    this.dispatcher.pause();
+    const waitUntil = (deadline: number) => this.clock.sleep(Math.max(0, deadline - this.clock.monotonicMs()));
+    await Promise.race([this.dispatcher.idle(), waitUntil(deadlines.finishByMs)]);
+    for (const running of this.inHand) running.stop('draining');
+    await Promise.race([this.dispatcher.idle(), waitUntil(deadlines.releaseByMs)]);
+  }
+
+  /** Batches that this process holds. */
+  get batchesInHand(): number {
+    return this.inHand.size;
+  }
+
+  private async work(running: RunningBatch, segment: Segment): Promise<RunOutcome> {
+    const tasks = new BatchTasks(running, segment);
+    this.dispatcher.add(tasks);
+    await tasks.settled;
+    if (running.stoppedBecause !== undefined) return this.close(running);
+    return this.end(running, segment, tasks);
+  }
+
+  private async end(running: RunningBatch, segment: Segment, tasks: BatchTasks): Promise<RunOutcome> {
+    const { jobId, batchNo, lockToken } = running.lease;
+    const results = await this.insist(running, async () => {
+      const lines = await tasks.results((position) => this.files.describeDone(segment, position));
+      return this.files.writeResults({ ...segment, jobId, batchNo, fence: String(lockToken) }, segment, lines);
+    });
+    if (results === undefined) return this.close(running);
+    await running.stopHeartbeat();
+    const whole = running.checkpoint.whole();
+    const ended = await this.insist(running, async () => {
+      const outcome = await this.services.leases.end(running.lease, running.nextSeq(), whole, results);
+      if (outcome.kind === 'unknown') throw outcome.cause;
+      return outcome;
+    });
+    if (ended?.kind !== 'renewed') {
+      this.logger.warn('Batch was taken over before its end could be written', { jobId, batchNo });
+      return 'lost';
+    }
+    this.logger.info('Batch ended', { jobId, batchNo, completed: whole.completed, failed: whole.failed });
+    const counted = await this.countUp(running, true);
+    if (counted?.kind === 'counted' && JobStateVO.of(counted.job).addsUp) await this.completeJob.complete(jobId);
+    return 'ended';
+  }
+
+  /** A holder that stopped early: hands the batch back when draining, else leaves the row to whoever has it. */
+  private async close(running: RunningBatch): Promise<RunOutcome> {
+    await running.stopHeartbeat();
+    const reason = running.stoppedBecause ?? 'fenced';
+    if (reason === 'draining') await this.releases.release(running);
+    else this.logger.info('Batch left', { jobId: running.lease.jobId, batchNo: running.lease.batchNo, reason });
+    return reason;
+  }
+
+  private async loadSegment(running: RunningBatch, bucket: string, key: string): Promise<Segment | undefined> {
+    return this.insist(running, () => this.files.loadSegment(bucket, key));
+  }
+
+  /** Tries until it works, the work is stopped, or the lease may have run out; `undefined`: it did not work. */
+  private insist<T>(running: RunningBatch, attempt: () => Promise<T>): Promise<T | undefined> {
+    return retryUntil<T>(
+      async () => {
+        try {
+          return { done: true, value: await attempt() };
+        } catch (error) {
+          this.logger.warn('A step of a batch failed; it is tried again', {
+            jobId: running.lease.jobId,
+            batchNo: running.lease.batchNo,
+            error: toLoggable(error),
+          });
+          if (running.remainingMs() <= 0) running.stop('fenced');
+          return { done: false };
+        }
+      },
+      { clock: this.clock, backoff: BACKOFF, signal: running.signal },
+    );
+  }
+
+  private countUp(running: RunningBatch, ended: boolean): Promise<CountOutcome | undefined> {
+    const state = ended ? running.checkpoint.whole() : running.checkpoint.flushable();
+    return this.insist(running, () => this.services.counter.countUp(running.lease.jobId, running.lease, state, ended));
+  }
+
+  private get clock(): Clock {
+    return this.services.clock;
+  }
+
+  private get logger(): AppLogger {
+    return this.services.logger;
+  }
+}

@@ -1,0 +1,157 @@
+import type { AppLogger, Clock, MonotonicMs } from '../../shared/index.js';
+import { toLoggable } from '../../shared/index.js';
+import type { JobCounterService, JobStateRepositoryPort } from '../../export-jobs/index.js';
+import { isCounting } from '../../export-jobs/index.js';
+import type { BatchEntity, Lease } from '../domain/batch.entity.js';
+import type { Checkpoint, CheckpointState } from '../domain/checkpoint.js';
+import { remainingLeaseMs } from '../domain/local-fence.js';
+import type { LeaseService, RenewOutcome } from './lease.service.js';
+
+/** Why a holder stopped before its batch ended. */
+export type StopReason = 'lost' | 'fenced' | 'job-over' | 'draining';
+
+const RETRY_UNKNOWN_MS = 1_000;
+
+export interface RunningBatchServices {
+  leases: LeaseService;
+  counter: JobCounterService;
+  jobs: JobStateRepositoryPort;
+  clock: Clock;
+  logger: AppLogger;
+}
+
+/**
+ * A batch in hand: its lease, its checkpoint, and the heartbeat that carries the one to the other.
+ *
+ * Each beat writes the checkpoint under the lease, then the job's counters if they changed, else looks at the job.
+ *   renewed → go on            lost → abort at once, write nothing more
+ *   unknown → try again soon   until the local fence (2/3 of the TTL since the start of the last renewal), then abort
+ *   job over, or of another run → abort: nobody wants this work any more
+ * Beats never overlap; the end and the release wait for the one in flight.
+ */
+export class RunningBatch {
+  readonly lease: Lease;
+  private readonly abort = new AbortController();
+  private readonly wake = new AbortController();
+  private seq: number;
+  private renewedSince: MonotonicMs;
+  private counted: { completed: number; failed: number; bytes: number };
+  private activity = 0;
+  private writtenActivity = 0;
+  private stopReason: StopReason | undefined;
+  private beating: Promise<void> | undefined;
+
+  constructor(
+    batch: BatchEntity,
+    claimedAt: MonotonicMs,
+    readonly checkpoint: Checkpoint,
+    private readonly settings: { heartbeatIntervalMs: number; ttlMs: number },
+    private readonly services: RunningBatchServices,
+  ) {
+    this.lease = { jobId: batch.jobId, batchNo: batch.batchNo, run: batch.run, lockToken: batch.lockToken };
+    this.seq = batch.seq;
+    this.renewedSince = claimedAt;
+    this.counted = { completed: batch.completed, failed: batch.failed, bytes: batch.bytes };
+  }
+
+  /** Aborted when the work must end: lease lost, job over, or drained. */
+  get signal(): AbortSignal {
+    return this.abort.signal;
+  }
+
+  get stoppedBecause(): StopReason | undefined {
+    return this.stopReason;
+  }
+
+  /** The work moved; the next checkpoint says so. */
+  noteActivity(): void {
+    this.activity++;
+  }
+
+  /** The batch is out of this process's hands: nothing more is dispatched or beaten. */
+  async dispose(): Promise<void> {
+    this.abort.abort();
+    await this.stopHeartbeat();
+  }
+
+  stop(reason: StopReason): void {
+    if (this.stopReason !== undefined) return;
+    this.stopReason = reason;
+    this.abort.abort();
+  }
+
+  startHeartbeat(): void {
+    this.beating ??= this.beatUntilStopped();
+  }
+
+  /** Ends the beating and waits for the beat in flight. */
+  async stopHeartbeat(): Promise<void> {
+    this.wake.abort();
+    await this.beating;
+  }
+
+  /** One checkpoint now, then the counters. */
+  async flush(): Promise<RenewOutcome> {
+    const state = this.checkpoint.flushable();
+    const activity = this.activity;
+    const outcome = await this.services.leases.checkpoint(this.lease, this.nextSeq(), state, activity !== this.writtenActivity);
+    if (outcome.kind !== 'renewed') return outcome;
+    this.renewedSince = outcome.since;
+    this.writtenActivity = activity;
+    await this.countOrLook(state);
+    return outcome;
+  }
+
+  /** The number of the next write under this lease. */
+  nextSeq(): number {
+    return ++this.seq;
+  }
+
+  /** Milliseconds this holder may still work without a renewal. */
+  remainingMs(): number {
+    return remainingLeaseMs(this.renewedSince, this.services.clock.monotonicMs(), this.settings.ttlMs);
+  }
+
+  private async beatUntilStopped(): Promise<void> {
+    let waitMs = this.settings.heartbeatIntervalMs;
+    for (;;) {
+      await this.services.clock.sleep(Math.max(0, Math.min(waitMs, this.remainingMs())), this.wake.signal);
+      if (this.wake.signal.aborted || this.stopReason === 'lost') return;
+      const outcome = await this.flush();
+      if (outcome.kind === 'lost') {
+        this.services.logger.warn('Batch lost to another holder', { ...this.fields(), by: outcome.by });
+        return this.stop('lost');
+      }
+      if (outcome.kind === 'unknown' && this.remainingMs() <= 0) {
+        this.services.logger.warn('Batch given up: its lease could not be renewed in time', { ...this.fields(), error: toLoggable(outcome.cause) });
+        return this.stop('fenced');
+      }
+      waitMs = outcome.kind === 'unknown' ? RETRY_UNKNOWN_MS : this.settings.heartbeatIntervalMs;
+    }
+  }
+
+  /** An error here is the next beat's business: counters may lag behind the checkpoint. */
+  private async countOrLook(state: CheckpointState): Promise<void> {
+    const { jobId, run } = this.lease;
+    try {
+      const changed = state.completed !== this.counted.completed || state.failed !== this.counted.failed || state.bytes !== this.counted.bytes;
+      if (changed) {
+        const outcome = await this.services.counter.countUp(jobId, this.lease, state, false);
+        if (outcome.kind === 'stop') return this.stop('job-over');
+        this.counted = { completed: state.completed, failed: state.failed, bytes: state.bytes };
+        return;
+      }
+      const job = await this.services.jobs.find(jobId);
+      if (job === undefined || !isCounting(job.status) || job.run !== run) this.stop('job-over');
+    } catch (error) {
+      this.services.logger.warn('Counters of a job could not be brought up; the next batch heartbeat tries again', {
+        ...this.fields(),
+        error: toLoggable(error),
+      });
+    }
+  }
+
+  private fields(): { jobId: string; batchNo: number } {
+    return { jobId: this.lease.jobId, batchNo: this.lease.batchNo };
+  }
+}

@@ -1,0 +1,27 @@
+import { Module } from '@nestjs/common';
+import { CONFIGURATION, type Configuration } from '../config/index.js';
+import { JobBatchesPort } from '../export-jobs/index.js';
+import { AwsClients } from '../platform/index.js';
+import { Clock } from '../shared/index.js';
+import { DynamoDbBatchRepositoryAdapter } from './adapters/dynamo-db-batch-repository.adapter.js';
+import { JobBatchesAdapter } from './adapters/job-batches.adapter.js';
+import { BatchRepositoryPort } from './application/batch-repository.port.js';
+
+/** The rows of the batches, apart from the work on them: the jobs look at them too. */
+@Module({
+  providers: [
+    {
+      provide: BatchRepositoryPort,
+      inject: [AwsClients, CONFIGURATION, Clock],
+      useFactory: ({ dynamoDb }: AwsClients, { tables }: Configuration, clock: Clock) =>
+        new DynamoDbBatchRepositoryAdapter(dynamoDb, tables.batches, clock),
+    },
+    {
+      provide: JobBatchesPort,
+      inject: [BatchRepositoryPort],
+      useFactory: (batches: BatchRepositoryPort) => new JobBatchesAdapter(batches),
+    },
+  ],
+  exports: [BatchRepositoryPort, JobBatchesPort],
+})
+export class BatchRecordsModule {}

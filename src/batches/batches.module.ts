@@ -1,0 +1,102 @@
+import { Module } from '@nestjs/common';
+import { CONFIGURATION, type Configuration } from '../config/index.js';
+import { ExportJobsModule } from '../export-jobs/export-jobs.module.js';
+import { CompleteJobUseCase, JobCounterService, JobStateRepositoryPort } from '../export-jobs/index.js';
+import { AwsClients } from '../platform/index.js';
+import { SqsQueue } from '../platform/sqs/index.js';
+import { AppLogger, Clock, Metrics } from '../shared/index.js';
+import { TransferPool } from '../worker-pool/index.js';
+import { WorkerPoolModule } from '../worker-pool/worker-pool.module.js';
+import { BatchConsumer } from './adapters/batch.consumer.js';
+import { S3BatchFilesAdapter } from './adapters/s3-batch-files.adapter.js';
+import { SqsBatchQueueAdapter } from './adapters/sqs-batch-queue.adapter.js';
+import { BatchFilesPort } from './application/batch-files.port.js';
+import { BatchQueuePort } from './application/batch-queue.port.js';
+import { ClaimBatchUseCase } from './application/claim-batch.use-case.js';
+import { EnqueueBatchesUseCase } from './application/enqueue-batches.use-case.js';
+import { LeaseService } from './application/lease.service.js';
+import { ReleaseBatchUseCase } from './application/release-batch.use-case.js';
+import { RunBatchUseCase } from './application/run-batch.use-case.js';
+import { TaskDispatcherService } from './application/task-dispatcher.service.js';
+import { BatchRecordsModule } from './batch-records.module.js';
+
+const BATCHES_QUEUE = Symbol('BATCHES_QUEUE');
+
+@Module({
+  imports: [BatchRecordsModule, ExportJobsModule, WorkerPoolModule],
+  providers: [
+    {
+      provide: BATCHES_QUEUE,
+      inject: [AwsClients, CONFIGURATION, Clock],
+      useFactory: ({ sqs }: AwsClients, { queues }: Configuration, clock: Clock) => new SqsQueue(sqs, queues.batchesUrl, clock),
+    },
+    { provide: BatchQueuePort, inject: [BATCHES_QUEUE], useFactory: (queue: SqsQueue) => new SqsBatchQueueAdapter(queue) },
+    { provide: BatchFilesPort, inject: [AwsClients], useFactory: ({ s3 }: AwsClients) => new S3BatchFilesAdapter(s3) },
+    {
+      provide: TaskDispatcherService,
+      inject: [TransferPool, CONFIGURATION, Clock, Metrics],
+      useFactory: (pool: TransferPool, { batches }: Configuration, clock: Clock, metrics: Metrics) =>
+        new TaskDispatcherService(pool, batches, clock, metrics),
+    },
+    LeaseService,
+    ClaimBatchUseCase,
+    ReleaseBatchUseCase,
+    EnqueueBatchesUseCase,
+    {
+      provide: RunBatchUseCase,
+      inject: [
+        CONFIGURATION,
+        ClaimBatchUseCase,
+        BatchFilesPort,
+        TaskDispatcherService,
+        ReleaseBatchUseCase,
+        CompleteJobUseCase,
+        LeaseService,
+        JobCounterService,
+        JobStateRepositoryPort,
+        Clock,
+        AppLogger,
+      ],
+      useFactory: (
+        { coordinatorId, batches }: Configuration,
+        claims: ClaimBatchUseCase,
+        files: BatchFilesPort,
+        dispatcher: TaskDispatcherService,
+        releases: ReleaseBatchUseCase,
+        completeJob: CompleteJobUseCase,
+        leases: LeaseService,
+        counter: JobCounterService,
+        jobs: JobStateRepositoryPort,
+        clock: Clock,
+        logger: AppLogger,
+      ) =>
+        new RunBatchUseCase({ coordinatorId, ...batches }, claims, files, dispatcher, releases, completeJob, {
+          leases,
+          counter,
+          jobs,
+          clock,
+          logger,
+        }),
+    },
+    {
+      provide: BatchConsumer,
+      inject: [CONFIGURATION, BATCHES_QUEUE, RunBatchUseCase, Clock, AppLogger, Metrics],
+      useFactory: (
+        { batches, visibility }: Configuration,
+        queue: SqsQueue,
+        runBatch: RunBatchUseCase,
+        clock: Clock,
+        logger: AppLogger,
+        metrics: Metrics,
+      ) =>
+        new BatchConsumer(
+          { maxInHand: batches.maxInHand, ...(visibility.timeoutS === undefined ? {} : { visibilityTimeoutS: visibility.timeoutS }) },
+          queue,
+          runBatch,
+          { clock, logger, metrics },
+        ),
+    },
+  ],
+  exports: [EnqueueBatchesUseCase, BatchConsumer],
+})
+export class BatchesModule {}

@@ -1,0 +1,312 @@
+import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb';
+import {
+  BatchGetCommand,
+  GetCommand,
+  paginateQuery,
+  PutCommand,
+  UpdateCommand,
+  type DynamoDBDocumentClient,
+  type UpdateCommandInput,
+} from '@aws-sdk/lib-dynamodb';
+import { hash32, type Clock } from '../../../shared/index.js';
+import {
+  JobStateRepositoryPort,
+  type ConditionalWrite,
+  type CountWrite,
+  type NewJob,
+} from '../../application/job-state-repository.port.js';
+import { encodeBatchCount } from '../../domain/counting.js';
+import type {
+  ActiveStatus,
+  Callback,
+  ExpansionPlan,
+  ExportJobEntity,
+  JobOutcome,
+} from '../../domain/export-job.entity.js';
+import { ROW_VERSION, toJobEntity } from './job-row.schema.js';
+
+const BATCH_GET_LIMIT = 100;
+
+// The parts of the conditions; each write below says which race its own closes.
+const SAME_RUN = '#run = :run';
+const STATUS_IS_PROCESSING = '#status = :processing';
+const STATUS_COUNTS = '#status IN (:processing, :downloading)';
+const NO_PLAN_YET = 'attribute_not_exists(totalTasks)';
+const BATCH_NOT_ENDED = '(attribute_not_exists(endedBatches) OR NOT contains(endedBatches, :batchNo))';
+const TOKEN_AS_OBSERVED = 'taskToken = :token';
+
+const NAMES = { '#status': 'status', '#run': 'run' };
+const COUNTING_VALUES = { ':processing': 'PROCESSING', ':downloading': 'DOWNLOADING' };
+
+export interface JobTableSettings {
+  table: string;
+  statusShards: number;
+  retentionDays: number;
+}
+
+export class DynamoDbJobStateRepositoryAdapter extends JobStateRepositoryPort {
+  constructor(
+    private readonly client: DynamoDBDocumentClient,
+    private readonly settings: JobTableSettings,
+    private readonly clock: Clock,
+  ) {
+    super();
+  }
+
+  async createIfAbsent(job: NewJob): Promise<{ kind: 'created' | 'exists'; job: ExportJobEntity }> {
+    const item = {
+      ...job,
+      v: ROW_VERSION,
+      status: 'PROCESSING',
+      statusShard: this.shardOf('PROCESSING', job.jobId),
+      run: 1,
+      attempt: job.taskToken === undefined ? 0 : 1,
+      completedTasks: 0,
+      failedTasks: 0,
+      bytesProcessed: 0,
+      batchProgress: {},
+      updatedAt: job.createdAt,
+      lastProgressAt: job.createdAt,
+    };
+    try {
+      // Two deliveries of one message: the second finds the row of the first.
+      await this.client.send(new PutCommand({ TableName: this.settings.table, Item: item, ConditionExpression: 'attribute_not_exists(jobId)' }));
+      return { kind: 'created', job: toJobEntity(item) };
+    } catch (error) {
+      if (!(error instanceof ConditionalCheckFailedException)) throw error;
+      const existing = await this.find(job.jobId);
+      return existing === undefined ? this.createIfAbsent(job) : { kind: 'exists', job: existing };
+    }
+  }
+
+  async find(jobId: string): Promise<ExportJobEntity | undefined> {
+    const { Item } = await this.client.send(new GetCommand({ TableName: this.settings.table, Key: { jobId }, ConsistentRead: true }));
+    return Item === undefined ? undefined : toJobEntity(Item);
+  }
+
+  async findMany(jobIds: readonly string[]): Promise<ExportJobEntity[]> {
+    const found: ExportJobEntity[] = [];
+    let keys = [...new Set(jobIds)].map((jobId) => ({ jobId }));
+    while (keys.length > 0) {
+      const { Responses, UnprocessedKeys } = await this.client.send(
+        new BatchGetCommand({
+          RequestItems: { [this.settings.table]: { Keys: keys.slice(0, BATCH_GET_LIMIT), ConsistentRead: true } },
+        }),
+      );
+      found.push(...(Responses?.[this.settings.table] ?? []).map(toJobEntity));
+      const left = (UnprocessedKeys?.[this.settings.table]?.Keys ?? []).map((key) => ({ jobId: String(key.jobId) }));
+      if (left.length > 0) await this.clock.sleep(50);
+      keys = [...left, ...keys.slice(BATCH_GET_LIMIT)];
+    }
+    return found;
+  }
+
+  async *listActive(statuses: readonly ActiveStatus[]): AsyncIterable<string[]> {
+    for (const status of statuses)
+      for (let shard = 0; shard < this.settings.statusShards; shard++) yield* this.queryShard(`${status}#${shard}`, true);
+  }
+
+  async recordPlan(jobId: string, run: number, plan: ExpansionPlan): Promise<ConditionalWrite> {
+    // Two expanders with different batch sizes must not mix their rows and totals: totals and prefix come in one write.
+    return this.update(jobId, {
+      UpdateExpression:
+        'SET totalTasks = :total, batchCount = :batches, batchSize = :size, segmentPrefix = :prefix, updatedAt = :now, lastProgressAt = :now',
+      ConditionExpression: [NO_PLAN_YET, STATUS_IS_PROCESSING, SAME_RUN].join(' AND '),
+      ExpressionAttributeNames: NAMES,
+      ExpressionAttributeValues: {
+        ':total': plan.totalTasks,
+        ':batches': plan.batchCount,
+        ':size': plan.batchSize,
+        ':prefix': plan.segmentPrefix,
+        ':processing': 'PROCESSING',
+        ':run': run,
+        ':now': this.clock.nowIso(),
+      },
+    });
+  }
+
+  async touchProgress(jobId: string, run: number): Promise<ConditionalWrite> {
+    return this.update(jobId, {
+      UpdateExpression: 'SET lastProgressAt = :now, updatedAt = :now',
+      ConditionExpression: [STATUS_IS_PROCESSING, SAME_RUN].join(' AND '),
+      ExpressionAttributeNames: NAMES,
+      ExpressionAttributeValues: { ':processing': 'PROCESSING', ':run': run, ':now': this.clock.nowIso() },
+    });
+  }
+
+  async startDownloading(jobId: string, run: number): Promise<ConditionalWrite> {
+    // A late expander must not pull a job back that has been answered or reopened since.
+    return this.update(jobId, {
+      UpdateExpression: 'SET #status = :downloading, statusShard = :shard, updatedAt = :now, lastProgressAt = :now',
+      ConditionExpression: [STATUS_IS_PROCESSING, SAME_RUN].join(' AND '),
+      ExpressionAttributeNames: NAMES,
+      ExpressionAttributeValues: { ...COUNTING_VALUES, ':run': run, ':shard': this.shardOf('DOWNLOADING', jobId), ':now': this.clock.nowIso() },
+    });
+  }
+
+  async count(write: CountWrite): Promise<ConditionalWrite> {
+    // The condition tests what the update changes, so the ADD happens once: see domain/counting.ts.
+    const recordedIsOld = write.old === undefined ? 'attribute_not_exists(batchProgress.#n)' : 'batchProgress.#n = :old';
+    const record = write.ended
+      ? { set: '', remove: 'REMOVE batchProgress.#n', add: ', endedBatches :ended' }
+      : { set: 'batchProgress.#n = :next, ', remove: '', add: '' };
+    return this.update(write.jobId, {
+      UpdateExpression:
+        `SET ${record.set}updatedAt = :now, lastProgressAt = :now ${record.remove} ` +
+        `ADD completedTasks :completed, failedTasks :failed, bytesProcessed :bytes${record.add}`,
+      ConditionExpression: [STATUS_COUNTS, SAME_RUN, BATCH_NOT_ENDED, recordedIsOld].join(' AND '),
+      ExpressionAttributeNames: { ...NAMES, '#n': String(write.batchNo) },
+      ExpressionAttributeValues: {
+        ...COUNTING_VALUES,
+        ':run': write.run,
+        ':batchNo': write.batchNo,
+        ':completed': write.delta.completed,
+        ':failed': write.delta.failed,
+        ':bytes': write.delta.bytes,
+        ':now': this.clock.nowIso(),
+        ...(write.old === undefined ? {} : { ':old': encodeBatchCount(write.old) }),
+        ...(write.ended ? { ':ended': new Set([write.batchNo]) } : { ':next': encodeBatchCount(write.next) }),
+      },
+    });
+  }
+
+  async replaceToken(observed: ExportJobEntity, taskToken: string): Promise<ConditionalWrite> {
+    // Another attempt's live token may have come in since the look: it must not be overwritten.
+    const tokenAsObserved = observed.taskToken === undefined ? 'attribute_not_exists(taskToken)' : TOKEN_AS_OBSERVED;
+    return this.update(observed.jobId, {
+      UpdateExpression: 'SET taskToken = :new, attempt = :attempt, updatedAt = :now REMOVE lastHeartbeatAt',
+      ConditionExpression: ['#status = :status', SAME_RUN, tokenAsObserved].join(' AND '),
+      ExpressionAttributeNames: NAMES,
+      ExpressionAttributeValues: {
+        ':status': observed.status,
+        ':run': observed.run,
+        ':new': taskToken,
+        ':attempt': observed.attempt + 1,
+        ':now': this.clock.nowIso(),
+        ...(observed.taskToken === undefined ? {} : { ':token': observed.taskToken }),
+      },
+    });
+  }
+
+  async recordHeartbeat(jobId: string, taskToken: string, at: string): Promise<ConditionalWrite> {
+    return this.update(jobId, {
+      UpdateExpression: 'SET lastHeartbeatAt = :at',
+      ConditionExpression: TOKEN_AS_OBSERVED,
+      ExpressionAttributeValues: { ':token': taskToken, ':at': at },
+    });
+  }
+
+  async beginFinalizing(observed: ExportJobEntity, outcome: JobOutcome): Promise<ConditionalWrite> {
+    // A count between the look and this write could change the outcome: the counters are part of the condition.
+    return this.update(observed.jobId, {
+      UpdateExpression: 'SET #status = :finalizing, statusShard = :shard, outcome = :outcome, updatedAt = :now',
+      ConditionExpression: ['#status = :status', SAME_RUN, 'completedTasks = :completed', 'failedTasks = :failed'].join(' AND '),
+      ExpressionAttributeNames: NAMES,
+      ExpressionAttributeValues: {
+        ':status': observed.status,
+        ':run': observed.run,
+        ':completed': observed.completedTasks,
+        ':failed': observed.failedTasks,
+        ':finalizing': 'FINALIZING',
+        ':shard': this.shardOf('FINALIZING', observed.jobId),
+        ':outcome': outcome,
+        ':now': this.clock.nowIso(),
+      },
+    });
+  }
+
+  async end(jobId: string, run: number, outcome: JobOutcome, answered: { resultKey?: string; callback: Callback }): Promise<ConditionalWrite> {
+    return this.update(jobId, {
+      UpdateExpression:
+        'SET #status = :status, completedAt = :completedAt, callback = :callback, updatedAt = :now, #ttl = :ttl' +
+        (answered.resultKey === undefined ? '' : ', resultKey = :resultKey') +
+        (outcome.error === undefined ? '' : ', #error = :error') +
+        ' REMOVE taskToken, statusShard',
+      ConditionExpression: ['#status = :finalizing', SAME_RUN].join(' AND '),
+      ExpressionAttributeNames: { ...NAMES, '#ttl': 'ttl', ...(outcome.error === undefined ? {} : { '#error': 'error' }) },
+      ExpressionAttributeValues: {
+        ':finalizing': 'FINALIZING',
+        ':run': run,
+        ':status': outcome.status,
+        ':completedAt': outcome.decidedAt,
+        ':callback': answered.callback,
+        ':now': this.clock.nowIso(),
+        ':ttl': this.expiryS(),
+        ...(answered.resultKey === undefined ? {} : { ':resultKey': answered.resultKey }),
+        ...(outcome.error === undefined ? {} : { ':error': outcome.error }),
+      },
+    });
+  }
+
+  async cancelDead(jobId: string, run: number, taskToken: string): Promise<ConditionalWrite> {
+    // Never out of FINALIZING, where our own answer closes the token; never a job that has got a live token since.
+    const now = this.clock.nowIso();
+    return this.update(jobId, {
+      UpdateExpression:
+        'SET #status = :cancelled, completedAt = :now, callback = :gone, #error = :error, updatedAt = :now, #ttl = :ttl REMOVE taskToken, statusShard',
+      ConditionExpression: [STATUS_COUNTS, SAME_RUN, TOKEN_AS_OBSERVED].join(' AND '),
+      ExpressionAttributeNames: { ...NAMES, '#ttl': 'ttl', '#error': 'error' },
+      ExpressionAttributeValues: {
+        ...COUNTING_VALUES,
+        ':run': run,
+        ':token': taskToken,
+        ':cancelled': 'CANCELLED',
+        ':gone': 'gone' satisfies Callback,
+        ':error': { code: 'ExportCancelled', message: 'The execution is gone: stopped, timed out, or answered by someone else.' },
+        ':now': now,
+        ':ttl': this.expiryS(),
+      },
+    });
+  }
+
+  async list(statuses: readonly ActiveStatus[], limit: number): Promise<ExportJobEntity[]> {
+    const ids: string[] = [];
+    for (const wanted of statuses)
+      for (let shard = 0; shard < this.settings.statusShards; shard++)
+        for await (const page of this.queryShard(`${wanted}#${shard}`, false, limit)) ids.push(...page);
+    const jobs = await this.findMany(ids);
+    return jobs.sort((a, b) => (a.createdAt < b.createdAt ? 1 : -1)).slice(0, limit);
+  }
+
+  private async *queryShard(statusShard: string, oldestFirst: boolean, limit?: number): AsyncIterable<string[]> {
+    const pages = paginateQuery(
+      { client: this.client },
+      {
+        TableName: this.settings.table,
+        IndexName: 'status-index',
+        KeyConditionExpression: 'statusShard = :shard',
+        ExpressionAttributeValues: { ':shard': statusShard },
+        ScanIndexForward: oldestFirst,
+        ...(limit === undefined ? {} : { Limit: limit }),
+      },
+    );
+    for await (const page of pages) {
+      yield (page.Items ?? []).map((item) => String(item.jobId));
+      if (limit !== undefined) return;
+    }
+  }
+
+  private async update(
+    jobId: string,
+    input: Omit<UpdateCommandInput, 'TableName' | 'Key'> & { ConditionExpression: string },
+  ): Promise<ConditionalWrite> {
+    try {
+      const { Attributes } = await this.client.send(
+        new UpdateCommand({ TableName: this.settings.table, Key: { jobId }, ReturnValues: 'ALL_NEW', ...input }),
+      );
+      return { kind: 'written', job: toJobEntity(Attributes) };
+    } catch (error) {
+      if (error instanceof ConditionalCheckFailedException) return { kind: 'refused' };
+      throw error;
+    }
+  }
+
+  private shardOf(status: ActiveStatus, jobId: string): string {
+    return `${status}#${hash32(jobId) % this.settings.statusShards}`;
+  }
+
+  /** Epoch seconds at which DynamoDB may forget an ended job. */
+  private expiryS(): number {
+    return Math.floor(Date.parse(this.clock.nowIso()) / 1_000) + this.settings.retentionDays * 86_400;
+  }
+}

@@ -1,0 +1,70 @@
+import { z } from 'zod';
+import { decodeBatchCount } from '../../domain/counting.js';
+import type { ExportJobEntity } from '../../domain/export-job.entity.js';
+import { ACTIVE_STATUSES, TERMINAL_STATUSES } from '../../domain/export-job.entity.js';
+
+/** Rows, messages and segments carry it; readers leave what is newer alone. */
+export const ROW_VERSION = 1;
+
+const errorSchema = z.object({
+  code: z.enum(['JobCompletedWithFailures', 'JobStalled', 'InvalidExportRequest', 'ExportIntakeFailed', 'JobIdConflict', 'ExportCancelled']),
+  message: z.string(),
+});
+
+const count = z.number().int().min(0);
+
+/** A row as DynamoDB gives it back; unknown attributes are a later version's business. */
+export const jobRowSchema = z.object({
+  v: z.literal(ROW_VERSION),
+  jobId: z.string(),
+  exportId: z.string(),
+  userId: z.string(),
+  status: z.enum([...ACTIVE_STATUSES, ...TERMINAL_STATUSES]),
+  run: count,
+  attempt: count,
+  taskToken: z.string().optional(),
+  destination: z.object({ bucket: z.string(), prefix: z.string() }),
+  tolerance: z.object({ count, percentage: z.number() }),
+  requestKey: z.string(),
+  requestHash: z.string(),
+  totalTasks: count.optional(),
+  batchCount: count.optional(),
+  batchSize: count.optional(),
+  segmentPrefix: z.string().optional(),
+  completedTasks: count,
+  failedTasks: count,
+  bytesProcessed: count,
+  batchProgress: z.record(z.string(), z.string()),
+  endedBatches: z.set(z.number()).optional(),
+  createdAt: z.string(),
+  updatedAt: z.string(),
+  completedAt: z.string().optional(),
+  lastProgressAt: z.string(),
+  lastHeartbeatAt: z.string().optional(),
+  outcome: z
+    .object({ status: z.enum(TERMINAL_STATUSES), error: errorSchema.optional(), decidedAt: z.string(), decidedBy: z.string() })
+    .optional(),
+  resultKey: z.string().optional(),
+  callback: z.enum(['success', 'failure', 'gone', 'unknown', 'none']).optional(),
+  error: errorSchema.optional(),
+  metadata: z.record(z.string(), z.unknown()).optional(),
+});
+
+/** @throws ZodError when the row is of another version or was written by something else. */
+export function toJobEntity(item: unknown): ExportJobEntity {
+  const { v: _version, totalTasks, batchCount, batchSize, segmentPrefix, batchProgress, endedBatches, ...row } = jobRowSchema.parse(item);
+  const planned = totalTasks !== undefined && batchCount !== undefined && batchSize !== undefined && segmentPrefix !== undefined;
+  return withoutUndefined({
+    ...row,
+    plan: planned ? { totalTasks, batchCount, batchSize, segmentPrefix } : undefined,
+    batchProgress: new Map(Object.entries(batchProgress).map(([batchNo, text]) => [Number(batchNo), decodeBatchCount(text)])),
+    endedBatches: endedBatches ?? new Set<number>(),
+  });
+}
+
+type LooseJob = { [K in keyof ExportJobEntity]: undefined extends ExportJobEntity[K] ? unknown : ExportJobEntity[K] };
+
+/** zod types an absent attribute as `undefined`; here absent attributes are absent. */
+function withoutUndefined(row: LooseJob): ExportJobEntity {
+  return Object.fromEntries(Object.entries(row).filter(([, value]) => value !== undefined)) as unknown as ExportJobEntity;
+}

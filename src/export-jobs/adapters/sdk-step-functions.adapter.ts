@@ -1,0 +1,49 @@
+import {
+  SendTaskFailureCommand,
+  SendTaskHeartbeatCommand,
+  SendTaskSuccessCommand,
+  SFNClient,
+} from '@aws-sdk/client-sfn';
+import { StepFunctionsPort, type TokenAnswer } from '../application/step-functions.port.js';
+
+/** The token expired, its execution stopped or timed out, or it was answered. */
+const GONE = new Set(['TaskTimedOut', 'TaskDoesNotExist']);
+/** Refused before anything was applied. */
+const REFUSED = /Throttling|TooManyRequests|ExpiredToken|UnrecognizedClient|InvalidSignature|AccessDenied|CredentialsProvider/;
+
+/** The error funnel of every call with a task token. The client makes one attempt a call. */
+export class SdkStepFunctionsAdapter extends StepFunctionsPort {
+  constructor(private readonly client: SFNClient) {
+    super();
+  }
+
+  sendHeartbeat(taskToken: string): Promise<TokenAnswer> {
+    return answerOf(this.client.send(new SendTaskHeartbeatCommand({ taskToken })));
+  }
+
+  sendSuccess(taskToken: string, output: string): Promise<TokenAnswer> {
+    return answerOf(this.client.send(new SendTaskSuccessCommand({ taskToken, output })));
+  }
+
+  sendFailure(taskToken: string, failure: { error: string; cause: string } | undefined): Promise<TokenAnswer> {
+    return answerOf(this.client.send(new SendTaskFailureCommand({ taskToken, ...failure })));
+  }
+}
+
+async function answerOf(call: Promise<unknown>): Promise<TokenAnswer> {
+  try {
+    await call;
+    return { kind: 'accepted' };
+  } catch (error) {
+    return classifyTokenError(error);
+  }
+}
+
+/** AWS's error names carry no `Exception` suffix here, except those of KMS. */
+export function classifyTokenError(error: unknown): TokenAnswer {
+  const name = error instanceof Error ? error.name : 'UnknownError';
+  if (GONE.has(name)) return { kind: 'gone', code: name };
+  if (name === 'InvalidToken') return { kind: 'invalid-token' };
+  if (name.startsWith('Kms') && !name.startsWith('KmsThrottling')) return { kind: 'key-unusable', reason: name };
+  return { kind: 'unavailable', reason: name, maybeApplied: !REFUSED.test(name) && !name.startsWith('Kms') };
+}

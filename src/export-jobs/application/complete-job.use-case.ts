@@ -1,0 +1,146 @@
+import { Injectable } from '@nestjs/common';
+import { AppLogger, Clock, Metrics, newId } from '../../shared/index.js';
+import { failureAnswer, summarize, type FailedTask } from '../domain/answer.js';
+import { isTerminal, type Callback, type ExportJobEntity, type JobError, type JobOutcome } from '../domain/export-job.entity.js';
+import { JobStateVO } from '../domain/job-state.vo.js';
+import { JobBatchesPort } from './job-batches.port.js';
+import { JobResultsPort } from './job-results.port.js';
+import { JobStateRepositoryPort } from './job-state-repository.port.js';
+import { SettleTokenService, type Answer } from './settle-token.service.js';
+
+/** `not-yet`: counts do not add up, or another finisher must have its turn. `interrupted`: shutdown came first; the row stays FINALIZING. */
+export type CompleteOutcome = 'ended' | 'not-yet' | 'interrupted';
+
+/*
+ * PROCESSING ─▶ DOWNLOADING ─▶ FINALIZING(outcome) ─▶ COMPLETED | FAILED | CANCELLED
+ *      └──────────────┴─────────────▲ whatever we answer ourselves
+ *
+ * 1. → FINALIZING with the outcome: one winner, whose condition tests the counters as read.
+ * 2. A cancelled, stalled or invalid job: what still runs is cancelled. Else all batch rows must be final and of this run,
+ *    or this finisher gives up: it is someone else's turn.
+ * 3. The manifest, under run-<run>/.      Crash: written again with the same bytes.
+ * 4. Read again: still FINALIZING and of this run, or nothing is answered.
+ * 5. The token's one answer.              Crash: repeated; then the token says gone, which is recorded as such.
+ * 6. → the outcome's status.              Crash before: the orchestrator finds the job FINALIZING for a minute and calls this again.
+ */
+@Injectable()
+export class CompleteJobUseCase {
+  /** Finishers of this process, one a job: the count that adds up and the orchestrator's net often notice together. */
+  private readonly running = new Map<string, Promise<CompleteOutcome>>();
+  private readonly stopping = new AbortController();
+
+  constructor(
+    private readonly jobs: JobStateRepositoryPort,
+    private readonly batches: JobBatchesPort,
+    private readonly results: JobResultsPort,
+    private readonly settler: SettleTokenService,
+    private readonly clock: Clock,
+    private readonly logger: AppLogger,
+    private readonly metrics: Metrics,
+  ) {}
+
+  /** Ends a job whose counts add up, or goes on where a former finisher stopped. */
+  complete(jobId: string): Promise<CompleteOutcome> {
+    return this.once(jobId, async () => {
+      const job = await this.jobs.find(jobId);
+      if (job === undefined || isTerminal(job.status)) return 'ended';
+      if (job.status === 'FINALIZING') return this.finish(job);
+      const state = JobStateVO.of(job);
+      if (job.status !== 'DOWNLOADING' || !state.addsUp) return 'not-yet';
+      return this.decideAndFinish(job, state.failure);
+    });
+  }
+
+  /** Ends an active job with a failure of our own making, whatever its counts. */
+  fail(jobId: string, error: JobError): Promise<CompleteOutcome> {
+    return this.once(jobId, async () => {
+      for (;;) {
+        const job = await this.jobs.find(jobId);
+        if (job === undefined || isTerminal(job.status)) return 'ended';
+        if (job.status === 'FINALIZING') return this.finish(job);
+        const outcome = await this.decideAndFinish(job, error);
+        if (outcome !== 'not-yet') return outcome;
+      }
+    });
+  }
+
+  /** Aborts what waits for Step Functions and resolves when no finisher of this process runs any more. */
+  async stop(): Promise<void> {
+    this.stopping.abort();
+    await this.idle();
+  }
+
+  async idle(): Promise<void> {
+    await Promise.allSettled(this.running.values());
+  }
+
+  private once(jobId: string, work: () => Promise<CompleteOutcome>): Promise<CompleteOutcome> {
+    const already = this.running.get(jobId);
+    if (already !== undefined) return already;
+    const promise = work().finally(() => this.running.delete(jobId));
+    this.running.set(jobId, promise);
+    return promise;
+  }
+
+  private async decideAndFinish(job: ExportJobEntity, error: JobError | undefined): Promise<CompleteOutcome> {
+    const outcome: JobOutcome = {
+      status: error === undefined ? 'COMPLETED' : error.code === 'ExportCancelled' ? 'CANCELLED' : 'FAILED',
+      ...(error === undefined ? {} : { error }),
+      decidedAt: this.clock.nowIso(),
+      decidedBy: newId(),
+    };
+    const written = await this.jobs.beginFinalizing(job, outcome);
+    if (written.kind === 'written') return this.finish(written.job);
+    const again = await this.jobs.find(job.jobId);
+    return again?.outcome?.decidedBy === outcome.decidedBy ? this.finish(again) : 'not-yet';
+  }
+
+  private async finish(job: ExportJobEntity): Promise<CompleteOutcome> {
+    const outcome = job.outcome;
+    if (outcome === undefined) throw new Error(`Job ${job.jobId} is FINALIZING without an outcome`);
+    const whole = outcome.error === undefined || outcome.error.code === 'JobCompletedWithFailures';
+    if (!whole) await this.batches.cancel(job.jobId, job.run);
+    const rows = await this.batches.list(job.jobId);
+    if (whole && !rows.every((row) => row.run === job.run && (row.status === 'succeeded' || row.status === 'dead'))) return 'not-yet';
+
+    const { resultKey, firstFailures } = await this.results.writeManifest(job, rows);
+    const current = await this.jobs.find(job.jobId);
+    if (current?.status !== 'FINALIZING' || current.run !== job.run) return 'ended';
+
+    const callback = await this.answer(current, outcome, resultKey, firstFailures);
+    if (callback === undefined) return 'interrupted';
+    const ended = await this.jobs.end(job.jobId, job.run, outcome, { resultKey, callback });
+    if (ended.kind === 'written') this.reportEnd(ended.job, callback);
+    return 'ended';
+  }
+
+  private async answer(
+    job: ExportJobEntity,
+    outcome: JobOutcome,
+    resultKey: string,
+    failures: readonly FailedTask[],
+  ): Promise<Callback | undefined> {
+    if (job.taskToken === undefined) return 'none';
+    return this.settler.settle(job.jobId, job.taskToken, answerOf(job, outcome, resultKey, failures), this.stopping.signal);
+  }
+
+  private reportEnd(job: ExportJobEntity, callback: Callback): void {
+    this.metrics.increment('jobs_total', { status: job.status });
+    this.logger.info(`Job ended: ${job.status}`, {
+      jobId: job.jobId,
+      run: job.run,
+      callback,
+      progress: JobStateVO.of(job).progress,
+      failedTasks: job.failedTasks,
+      bytesProcessed: job.bytesProcessed,
+      ...(job.error === undefined ? {} : { errorCode: job.error.code }),
+    });
+  }
+}
+
+/** The one answer that follows from a job and its outcome. */
+export function answerOf(job: ExportJobEntity, outcome: JobOutcome, resultKey: string | undefined, failures: readonly FailedTask[]): Answer {
+  const summary = summarize(job, resultKey);
+  if (outcome.error === undefined) return { kind: 'success', output: JSON.stringify(summary) };
+  return { kind: 'failure', ...failureAnswer(outcome.error, summary, failures) };
+}

@@ -1,0 +1,185 @@
+import { Injectable } from '@nestjs/common';
+import { AppLogger, Clock, hash32, Metrics, toLoggable, type MonotonicMs } from '../../shared/index.js';
+import { decideHeartbeat } from '../domain/decide-heartbeat.js';
+import { ACTIVE_STATUSES, type ExportJobEntity } from '../domain/export-job.entity.js';
+import { JobStateVO } from '../domain/job-state.vo.js';
+import { ownerOf } from '../domain/rendezvous.js';
+import { CompleteJobUseCase } from './complete-job.use-case.js';
+import { JobStateRepositoryPort } from './job-state-repository.port.js';
+import { LiveCoordinatorsPort } from './live-coordinators.port.js';
+import { TaskHeartbeatService } from './task-heartbeat.service.js';
+
+export interface HeartbeatSettings {
+  heartbeatEnabled: boolean;
+  heartbeatIntervalMs: number;
+}
+
+/** What one turn did. */
+export interface HeartbeatTurn {
+  active: number;
+  mine: number;
+  beats: number;
+  finishes: number;
+}
+
+interface Seen {
+  signature: string;
+  since: MonotonicMs;
+}
+
+/** The index finds the jobs of the whole turn first; no slot lies before this. */
+const LOOK_MS = 1_000;
+
+/*
+ * One loop, one turn at a time: look → decide each job → beat each at its slot → wait for the next turn.
+ *
+ * A job's slot is a fixed place in every turn, so its beats are one interval apart and the fleet's load is even. A job
+ * that this process did not beat in the last turn is beaten at once: its former owner may have died.
+ * A turn never starts before the last one ended and never makes up for a missed one.
+ * An error ends a turn, not the loop; a beat's error ends nothing. `finish` runs beside the beats, never in front of them.
+ *
+ * Not guaranteed: that a job is beaten by one process only. While coordinators disagree on who is alive two may beat it,
+ * which costs a call and harms nothing.
+ */
+@Injectable()
+export class HeartbeatOrchestratorService {
+  private seen = new Map<string, Seen>();
+  private beatenLastTurn = new Set<string>();
+  private readonly finishing = new Map<string, Promise<unknown>>();
+  private stopping = new AbortController();
+  private loop: Promise<void> | undefined;
+  private turn: Promise<HeartbeatTurn> | undefined;
+  /** Monotonic instant of the last turn that ended well; health asks for it. */
+  lastTurnAt: MonotonicMs | undefined;
+
+  constructor(
+    private readonly settings: HeartbeatSettings,
+    private readonly jobs: JobStateRepositoryPort,
+    private readonly coordinators: LiveCoordinatorsPort,
+    private readonly heartbeats: TaskHeartbeatService,
+    private readonly completeJob: CompleteJobUseCase,
+    private readonly clock: Clock,
+    private readonly logger: AppLogger,
+    private readonly metrics: Metrics,
+  ) {}
+
+  start(): void {
+    if (this.loop !== undefined) return;
+    this.stopping = new AbortController();
+    const { heartbeatEnabled, heartbeatIntervalMs } = this.settings;
+    if (!heartbeatEnabled) this.logger.info('Heartbeat orchestrator disabled via configuration: finishes jobs, sends no task heartbeats');
+    else this.logger.info(`Heartbeat orchestrator started (interval: ${heartbeatIntervalMs}ms)`);
+    this.loop = this.run(this.stopping.signal);
+  }
+
+  /** No new turn; waits for the beats and finishes in flight, each bounded by its own call's timeout. */
+  async stop(): Promise<void> {
+    if (this.loop === undefined) return;
+    this.stopping.abort();
+    await this.loop;
+    this.loop = undefined;
+    await this.heartbeats.idle();
+    await Promise.allSettled(this.finishing.values());
+    this.logger.info('Heartbeat orchestrator stopped');
+  }
+
+  /** Runs one turn now, with every beat at once, and waits for its beats; joins a turn that is running. For tests and operators. */
+  async triggerHeartbeat(): Promise<HeartbeatTurn> {
+    const turn = await this.singleTurn(() => 0, new AbortController().signal);
+    await this.heartbeats.idle();
+    return turn;
+  }
+
+  private async run(signal: AbortSignal): Promise<void> {
+    const intervalMs = this.settings.heartbeatIntervalMs;
+    let turnStart = this.clock.monotonicMs();
+    while (!signal.aborted) {
+      const start = turnStart;
+      const slotAt = (job: ExportJobEntity) => (this.beatenLastTurn.has(job.jobId) ? start + slotOf(job.jobId, intervalMs) : 0);
+      try {
+        await this.singleTurn(slotAt, signal);
+      } catch (error) {
+        this.logger.error('Heartbeat turn failed; the next one tries again', { error: toLoggable(error) });
+      }
+      // The grid stands still, so slots stay one interval apart; turns that have gone by are not made up for.
+      const missed = Math.max(0, Math.ceil((this.clock.monotonicMs() - start) / intervalMs) - 1);
+      turnStart = start + (missed + 1) * intervalMs;
+      await this.clock.sleep(turnStart - this.clock.monotonicMs(), signal);
+    }
+  }
+
+  private singleTurn(slotAt: (job: ExportJobEntity) => MonotonicMs, signal: AbortSignal): Promise<HeartbeatTurn> {
+    this.turn ??= this.runTurn(slotAt, signal).finally(() => {
+      this.turn = undefined;
+    });
+    return this.turn;
+  }
+
+  private async runTurn(slotAt: (job: ExportJobEntity) => MonotonicMs, signal: AbortSignal): Promise<HeartbeatTurn> {
+    const { active, mine } = await this.look();
+    const toBeat: { job: ExportJobEntity; at: MonotonicMs }[] = [];
+    const seen = new Map<string, Seen>();
+    let finishes = 0;
+    for (const job of mine) {
+      const now = this.clock.monotonicMs();
+      const signature = `${job.status}/${job.run}`;
+      const before = this.seen.get(job.jobId);
+      const since = before?.signature === signature ? before.since : now;
+      seen.set(job.jobId, { signature, since });
+      const decision = decideHeartbeat(job, now - since);
+      if (decision.finish && this.beginFinish(job)) finishes++;
+      if (decision.beat && this.settings.heartbeatEnabled) toBeat.push({ job, at: slotAt(job) });
+    }
+    this.seen = seen;
+    this.heartbeats.retain(mine);
+    this.reportActive(mine);
+
+    toBeat.sort((a, b) => a.at - b.at);
+    const beaten = new Set<string>();
+    for (const { job, at } of toBeat) {
+      const wait = at - this.clock.monotonicMs();
+      if (wait > 0) await this.clock.sleep(wait, signal);
+      if (signal.aborted) break;
+      await this.heartbeats.beat(job, at === 0 ? undefined : at, signal);
+      beaten.add(job.jobId);
+    }
+    this.beatenLastTurn = beaten;
+    this.lastTurnAt = this.clock.monotonicMs();
+    return { active, mine: mine.length, beats: beaten.size, finishes };
+  }
+
+  private async look(): Promise<{ active: number; mine: ExportJobEntity[] }> {
+    const coordinators = await this.coordinators.list();
+    const mine: ExportJobEntity[] = [];
+    let active = 0;
+    for await (const page of this.jobs.listActive(ACTIVE_STATUSES)) {
+      active += page.length;
+      const owned = page.filter((jobId) => ownerOf(jobId, coordinators) === this.coordinators.self);
+      mine.push(...(await this.jobs.findMany(owned)));
+    }
+    return { active, mine };
+  }
+
+  private beginFinish(job: ExportJobEntity): boolean {
+    if (this.finishing.has(job.jobId)) return false;
+    const finish = this.completeJob
+      .complete(job.jobId)
+      .catch((error: unknown) => this.logger.error('Job could not be finished; the next turn tries again', { jobId: job.jobId, error: toLoggable(error) }))
+      .finally(() => this.finishing.delete(job.jobId));
+    this.finishing.set(job.jobId, finish);
+    return true;
+  }
+
+  private reportActive(jobs: readonly ExportJobEntity[]): void {
+    const withToken = jobs.filter((job) => job.taskToken !== undefined).length;
+    this.metrics.gauge('jobs_active_with_token', withToken);
+    this.metrics.gauge('jobs_active_without_token', jobs.length - withToken);
+    for (const job of jobs) this.logger.debug('Job is active', { jobId: job.jobId, status: job.status, progress: JobStateVO.of(job).progress });
+  }
+}
+
+/** A job's fixed place in every turn, in milliseconds from its start. */
+export function slotOf(jobId: string, intervalMs: number): number {
+  const lookMs = Math.min(LOOK_MS, intervalMs / 5);
+  return lookMs + (hash32(jobId) / 2 ** 32) * (intervalMs - lookMs);
+}

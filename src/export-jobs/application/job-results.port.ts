@@ -1,0 +1,14 @@
+import type { FailedTask } from '../domain/answer.js';
+import type { ExportJobEntity } from '../domain/export-job.entity.js';
+import type { BatchSummary } from './job-batches.port.js';
+
+/** What of a job lies in S3. */
+export abstract class JobResultsPort {
+  /** Writes `input/request.json`; the same request again writes the same bytes. */
+  abstract saveRequest(job: ExportJobEntity, requestJson: string): Promise<void>;
+  /**
+   * Writes `manifest.json` and `failed.jsonl` of the job's run from the result files that its batch rows recorded.
+   * The same rows again write the same bytes.
+   */
+  abstract writeManifest(job: ExportJobEntity, batches: readonly BatchSummary[]): Promise<{ resultKey: string; firstFailures: FailedTask[] }>;
+}

@@ -1,0 +1,65 @@
+import type {
+  ActiveStatus,
+  BatchCount,
+  Callback,
+  ExpansionPlan,
+  ExportJobEntity,
+  JobOutcome,
+} from '../domain/export-job.entity.js';
+
+export interface NewJob extends Pick<
+  ExportJobEntity,
+  'jobId' | 'exportId' | 'userId' | 'taskToken' | 'destination' | 'tolerance' | 'requestKey' | 'requestHash' | 'metadata'
+> {
+  createdAt: string;
+}
+
+/** `refused`: the condition failed; read again, it may have been your own write that a retry met. */
+export type ConditionalWrite = { kind: 'written'; job: ExportJobEntity } | { kind: 'refused' };
+
+export interface CountWrite {
+  jobId: string;
+  run: number;
+  batchNo: number;
+  /** The recorded value that `delta` was computed from; `undefined`: none. */
+  old: BatchCount | undefined;
+  next: BatchCount;
+  delta: BatchCount;
+  /** True with the batch's last count. */
+  ended: boolean;
+}
+
+/**
+ * The rows of export jobs. Every write is one conditional write; a write whose answer was lost throws, and its caller
+ * reads again. Reads are consistent, except `listActive`, which finds candidates in an index that lags.
+ */
+export abstract class JobStateRepositoryPort {
+  /** Creates the row (PROCESSING, run 1, attempt 1) unless the jobId is taken. */
+  abstract createIfAbsent(job: NewJob): Promise<{ kind: 'created' | 'exists'; job: ExportJobEntity }>;
+  abstract find(jobId: string): Promise<ExportJobEntity | undefined>;
+  abstract findMany(jobIds: readonly string[]): Promise<ExportJobEntity[]>;
+  /** Ids of jobs that are, or a moment ago were, in one of these statuses. */
+  abstract listActive(statuses: readonly ActiveStatus[]): AsyncIterable<string[]>;
+
+  /** IF PROCESSING, same run, no plan yet: of two expanders with different ideas one wins. */
+  abstract recordPlan(jobId: string, run: number, plan: ExpansionPlan): Promise<ConditionalWrite>;
+  /** IF PROCESSING, same run: expansion goes on, so the job progresses. */
+  abstract touchProgress(jobId: string, run: number): Promise<ConditionalWrite>;
+  /** PROCESSING → DOWNLOADING, IF same run. */
+  abstract startDownloading(jobId: string, run: number): Promise<ConditionalWrite>;
+  /** IF same run, PROCESSING or DOWNLOADING, batch not ended, recorded value = `old`. */
+  abstract count(write: CountWrite): Promise<ConditionalWrite>;
+  /** IF same run, status and token as observed. */
+  abstract replaceToken(observed: ExportJobEntity, taskToken: string): Promise<ConditionalWrite>;
+  /** IF the job still carries this token. */
+  abstract recordHeartbeat(jobId: string, taskToken: string, at: string): Promise<ConditionalWrite>;
+
+  /** PROCESSING | DOWNLOADING → FINALIZING, IF run, status and counters are as observed. */
+  abstract beginFinalizing(observed: ExportJobEntity, outcome: JobOutcome): Promise<ConditionalWrite>;
+  /** FINALIZING → its outcome's status, IF same run; the row loses its token. */
+  abstract end(jobId: string, run: number, outcome: JobOutcome, answered: { resultKey?: string; callback: Callback }): Promise<ConditionalWrite>;
+  /** PROCESSING | DOWNLOADING → CANCELLED, IF same run and the row carries this (dead) token. */
+  abstract cancelDead(jobId: string, run: number, taskToken: string): Promise<ConditionalWrite>;
+  /** Active jobs for people, newest first; ended ones have left the index. */
+  abstract list(statuses: readonly ActiveStatus[], limit: number): Promise<ExportJobEntity[]>;
+}

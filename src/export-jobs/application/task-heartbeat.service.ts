@@ -1,0 +1,132 @@
+import { Injectable } from '@nestjs/common';
+import { AppLogger, Clock, Metrics, toLoggable, type MonotonicMs } from '../../shared/index.js';
+import type { ExportJobEntity } from '../domain/export-job.entity.js';
+import { JobStateVO } from '../domain/job-state.vo.js';
+import { CancelJobUseCase } from './cancel-job.use-case.js';
+import { JobStateRepositoryPort } from './job-state-repository.port.js';
+import { StepFunctionsPort, type TokenAnswer } from './step-functions.port.js';
+
+/** Share of a turn's beats that may be answered InvalidToken before our own configuration is the likelier cause. */
+const MOSTLY_INVALID = 0.5;
+const ENOUGH_BEATS_TO_JUDGE = 4;
+/** How many answers back the judgement of InvalidToken looks. */
+const REMEMBERED_ANSWERS = 1_000;
+
+/**
+ * Sends the beats and acts on their answers. The calls run beside each other under a token bucket; none of them throws.
+ * A beat's failure never fails a job: only an answer that the token is gone ends it.
+ */
+@Injectable()
+export class TaskHeartbeatService {
+  private readonly inFlight = new Set<Promise<void>>();
+  /** By token, of the jobs that are still beaten. */
+  private readonly acceptedAt = new Map<string, MonotonicMs>();
+  private readonly recentAnswers: boolean[] = [];
+  private nextSendAt: MonotonicMs = 0;
+
+  constructor(
+    private readonly settings: { maxBeatsPerSecond: number; stateMachineHeartbeatS?: number },
+    private readonly stepFunctions: StepFunctionsPort,
+    private readonly jobs: JobStateRepositoryPort,
+    private readonly cancelJob: CancelJobUseCase,
+    private readonly clock: Clock,
+    private readonly logger: AppLogger,
+    private readonly metrics: Metrics,
+  ) {}
+
+  /** Waits for the bucket, then sends without waiting for the answer. `dueAt`: the slot, to measure lateness. */
+  async beat(job: ExportJobEntity, dueAt: MonotonicMs | undefined, signal: AbortSignal): Promise<void> {
+    if (job.taskToken === undefined) return;
+    const sendAt = Math.max(this.nextSendAt, this.clock.monotonicMs());
+    this.nextSendAt = sendAt + 1_000 / this.settings.maxBeatsPerSecond;
+    const wait = sendAt - this.clock.monotonicMs();
+    if (wait > 0) await this.clock.sleep(wait, signal);
+    if (signal.aborted) return;
+    if (dueAt !== undefined) this.metrics.observe('heartbeat_lateness_seconds', Math.max(0, this.clock.monotonicMs() - dueAt) / 1_000);
+    const call = this.sendNow(job, job.taskToken, signal).finally(() => this.inFlight.delete(call));
+    this.inFlight.add(call);
+  }
+
+  /** The first beat of a job, at once: HeartbeatSeconds has been running since before the message was sent. */
+  async beatNow(job: ExportJobEntity): Promise<void> {
+    if (job.taskToken !== undefined) await this.sendNow(job, job.taskToken, AbortSignal.abort());
+  }
+
+  /** Forgets what was accepted for tokens that are not beaten any more. */
+  retain(jobs: readonly ExportJobEntity[]): void {
+    const tokens = new Set(jobs.map((job) => job.taskToken));
+    for (const token of this.acceptedAt.keys()) if (!tokens.has(token)) this.acceptedAt.delete(token);
+  }
+
+  async idle(): Promise<void> {
+    while (this.inFlight.size > 0) await Promise.allSettled(this.inFlight);
+  }
+
+  /** Once more, sooner than the next turn, after an answer that says nothing about the token. */
+  private async sendNow(job: ExportJobEntity, taskToken: string, retrySignal: AbortSignal): Promise<void> {
+    try {
+      const answer = await this.send(job, taskToken);
+      if (answer.kind !== 'unavailable' || retrySignal.aborted) return;
+      await this.clock.sleep(500 + Math.random() * 2_000, retrySignal);
+      if (!retrySignal.aborted) await this.send(job, taskToken);
+    } catch (error) {
+      this.logger.error('A task heartbeat could not be recorded', { jobId: job.jobId, error: toLoggable(error) });
+    }
+  }
+
+  private async send(job: ExportJobEntity, taskToken: string): Promise<TokenAnswer> {
+    const sentAt = this.clock.monotonicMs();
+    const sentAtIso = this.clock.nowIso();
+    this.metrics.increment('heartbeat_sent_total');
+    const answer = await this.stepFunctions.sendHeartbeat(taskToken);
+    this.metrics.observe('heartbeat_duration_seconds', (this.clock.monotonicMs() - sentAt) / 1_000);
+    this.remember(answer.kind === 'invalid-token');
+    if (answer.kind !== 'accepted') this.metrics.increment('heartbeat_failure_total', { reason: answer.kind });
+    switch (answer.kind) {
+      case 'accepted':
+        this.metrics.increment('heartbeat_success_total');
+        this.acceptedAt.set(taskToken, sentAt);
+        this.logger.debug('Task heartbeat accepted', { jobId: job.jobId, progress: JobStateVO.of(job).progress });
+        await this.jobs.recordHeartbeat(job.jobId, taskToken, sentAtIso);
+        break;
+      case 'gone':
+        await this.onGone(job, taskToken, answer.code);
+        break;
+      case 'invalid-token':
+        await this.onInvalid(job, taskToken);
+        break;
+      case 'unavailable':
+      case 'key-unusable':
+        this.logger.warn('Task heartbeat failed; the work goes on', { jobId: job.jobId, reason: answer.reason });
+        break;
+    }
+    return answer;
+  }
+
+  private async onGone(job: ExportJobEntity, taskToken: string, code: string): Promise<void> {
+    const lastAccepted = this.acceptedAt.get(taskToken);
+    this.acceptedAt.delete(taskToken);
+    // While a job is being answered a refused beat is the echo of our own answer.
+    if (job.status === 'FINALIZING') return;
+    this.metrics.increment('executions_gone_total');
+    const limitS = this.settings.stateMachineHeartbeatS;
+    if (limitS !== undefined && lastAccepted !== undefined && this.clock.monotonicMs() - lastAccepted > limitS * 1_000)
+      this.metrics.increment('stepfunctions_timeout_total');
+    this.logger.warn('The execution of a job is gone', { jobId: job.jobId, code });
+    await this.cancelJob.cancelDead(job.jobId, job.run, taskToken);
+  }
+
+  private async onInvalid(job: ExportJobEntity, taskToken: string): Promise<void> {
+    const invalid = this.recentAnswers.filter(Boolean).length;
+    const mostly = this.recentAnswers.length >= ENOUGH_BEATS_TO_JUDGE && invalid > this.recentAnswers.length * MOSTLY_INVALID;
+    if (!mostly && (this.acceptedAt.has(taskToken) || job.lastHeartbeatAt !== undefined)) return this.onGone(job, taskToken, 'InvalidToken');
+    this.logger.error('Step Functions does not know the token of a job: check region and account of this service; nothing is cancelled', {
+      jobId: job.jobId,
+    });
+  }
+
+  private remember(invalid: boolean): void {
+    this.recentAnswers.push(invalid);
+    if (this.recentAnswers.length > REMEMBERED_ANSWERS) this.recentAnswers.shift();
+  }
+}

@@ -1,0 +1,88 @@
+import { maskUrl } from '../../shared/index.js';
+import type { ExportJobEntity, JobError, JobStatus } from './export-job.entity.js';
+
+/** Step Functions' limits. */
+const MAX_ERROR_CODE_POINTS = 256;
+const MAX_CAUSE_BYTES = 32_768;
+
+/** One failed task as an answer or a person sees it. */
+export interface FailedTask {
+  index: number;
+  url: string;
+  key: string;
+  code: string;
+  message: string | null;
+}
+
+/** The result that the next state gets: pointers, not lists, so that it always fits 262,144 bytes. */
+export interface JobSummary {
+  jobId: string;
+  exportId: string;
+  userId: string;
+  status: JobStatus;
+  totalTasks: number;
+  completedTasks: number;
+  failedTasks: number;
+  bytesProcessed: number;
+  startedAt: string;
+  completedAt: string;
+  attempt: number;
+  result: { bucket: string; key: string | null };
+  metadata: Readonly<Record<string, unknown>>;
+}
+
+export function summarize(job: ExportJobEntity, resultKey: string | undefined): JobSummary {
+  return {
+    jobId: job.jobId,
+    exportId: job.exportId,
+    userId: job.userId,
+    status: job.outcome?.status ?? job.status,
+    totalTasks: job.plan?.totalTasks ?? 0,
+    completedTasks: job.completedTasks,
+    failedTasks: job.failedTasks,
+    bytesProcessed: job.bytesProcessed,
+    startedAt: job.createdAt,
+    completedAt: job.completedAt ?? job.outcome?.decidedAt ?? job.updatedAt,
+    attempt: job.attempt,
+    result: { bucket: job.destination.bucket, key: resultKey ?? null },
+    metadata: job.metadata ?? {},
+  };
+}
+
+/** `error` and `cause` of SendTaskFailure: cause is valid JSON of at most 32,768 bytes, with as many failures as fit. */
+export function failureAnswer(
+  failure: JobError,
+  summary: JobSummary | { jobId: string | null },
+  failures: readonly FailedTask[] = [],
+): { error: string; cause: string } {
+  const base = { message: cutToBytes(failure.message, MAX_CAUSE_BYTES / 4), ...summary };
+  let shown: FailedTask[] = [];
+  let cause = JSON.stringify({ ...base, failures: shown });
+  for (const task of failures) {
+    const more = [...shown, { ...task, url: maskUrl(task.url), message: task.message === null ? null : cutToBytes(task.message, 300) }];
+    const longer = JSON.stringify({ ...base, failures: more });
+    if (byteLength(longer) > MAX_CAUSE_BYTES) break;
+    shown = more;
+    cause = longer;
+  }
+  return { error: [...failure.code].slice(0, MAX_ERROR_CODE_POINTS).join(''), cause };
+}
+
+const encoder = new TextEncoder();
+
+function byteLength(text: string): number {
+  return encoder.encode(text).byteLength;
+}
+
+/** Cuts between code points, never inside one. */
+function cutToBytes(text: string, maxBytes: number): string {
+  if (byteLength(text) <= maxBytes) return text;
+  let bytes = 0;
+  let kept = '';
+  for (const point of text) {
+    bytes += byteLength(point);
+    if (bytes > maxBytes - 3) break;
+    kept += point;
+  }
+  return `${kept}…`;
+}

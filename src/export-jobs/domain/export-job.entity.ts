@@ -1,0 +1,105 @@
+/** PROCESSING → DOWNLOADING → FINALIZING → COMPLETED | FAILED | CANCELLED; the diagram is in CompleteJobUseCase. */
+export const ACTIVE_STATUSES = ['PROCESSING', 'DOWNLOADING', 'FINALIZING'] as const;
+export const TERMINAL_STATUSES = ['COMPLETED', 'FAILED', 'CANCELLED'] as const;
+export type ActiveStatus = (typeof ACTIVE_STATUSES)[number];
+export type TerminalStatus = (typeof TERMINAL_STATUSES)[number];
+export type JobStatus = ActiveStatus | TerminalStatus;
+
+/** Error names a state machine sees in Retry and Catch. */
+export type JobErrorCode =
+  | 'JobCompletedWithFailures'
+  | 'JobStalled'
+  | 'InvalidExportRequest'
+  | 'ExportIntakeFailed'
+  | 'JobIdConflict'
+  | 'ExportCancelled';
+
+export interface JobError {
+  code: JobErrorCode;
+  message: string;
+}
+
+/** What we decided to answer, written with FINALIZING: a crash anywhere later repeats it. */
+export interface JobOutcome {
+  status: TerminalStatus;
+  error?: JobError;
+  /** ISO-8601; becomes `completedAt`, so that a repeated finish writes the same bytes. */
+  decidedAt: string;
+  /** Random: the decider recognises its own write after a lost reply. */
+  decidedBy: string;
+}
+
+/** How the token's one answer went. `unknown`: a reply was lost, then the token was gone. */
+export type Callback = 'success' | 'failure' | 'gone' | 'unknown' | 'none';
+
+export interface Destination {
+  bucket: string;
+  /** Empty, or ends with `/`. */
+  prefix: string;
+}
+
+export interface FailureTolerance {
+  count: number;
+  /** 0..100 of totalTasks. */
+  percentage: number;
+}
+
+/** What expansion found out; recorded once per run with a single winner. */
+export interface ExpansionPlan {
+  totalTasks: number;
+  batchCount: number;
+  /** Tasks in each batch but the last. */
+  batchSize: number;
+  /** Key prefix of this expansion's segments. */
+  segmentPrefix: string;
+}
+
+/** What is recorded for one batch in the counters of its job. */
+export interface BatchCount {
+  completed: number;
+  failed: number;
+  bytes: number;
+}
+
+/** One export: the row in ExportJobs. Instants are ISO-8601 UTC. */
+export interface ExportJobEntity {
+  readonly jobId: string;
+  readonly exportId: string;
+  readonly userId: string;
+  readonly status: JobStatus;
+  /** One life of the job between accept (or reopening) and its end. */
+  readonly run: number;
+  /** How many task tokens this job has had. */
+  readonly attempt: number;
+  readonly taskToken?: string;
+  readonly destination: Destination;
+  readonly tolerance: FailureTolerance;
+  readonly requestKey: string;
+  readonly requestHash: string;
+  readonly plan?: ExpansionPlan;
+  readonly completedTasks: number;
+  readonly failedTasks: number;
+  readonly bytesProcessed: number;
+  /** Running batches only; an ended batch moves to `endedBatches`. */
+  readonly batchProgress: ReadonlyMap<number, BatchCount>;
+  readonly endedBatches: ReadonlySet<number>;
+  readonly createdAt: string;
+  readonly updatedAt: string;
+  readonly completedAt?: string;
+  readonly lastProgressAt: string;
+  readonly lastHeartbeatAt?: string;
+  readonly outcome?: JobOutcome;
+  readonly resultKey?: string;
+  readonly callback?: Callback;
+  readonly error?: JobError;
+  readonly metadata?: Readonly<Record<string, unknown>>;
+}
+
+export function isTerminal(status: JobStatus): status is TerminalStatus {
+  return status === 'COMPLETED' || status === 'FAILED' || status === 'CANCELLED';
+}
+
+/** Counts go only into a job that is not being answered yet. */
+export function isCounting(status: JobStatus): boolean {
+  return status === 'PROCESSING' || status === 'DOWNLOADING';
+}

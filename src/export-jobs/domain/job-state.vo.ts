@@ -1,0 +1,45 @@
+import { isTerminal, type ExportJobEntity, type FailureTolerance, type JobError } from './export-job.entity.js';
+
+/** The numbers of a job at one instant, and what follows from them alone. */
+export class JobStateVO {
+  private constructor(
+    readonly totalTasks: number | undefined,
+    readonly completedTasks: number,
+    readonly failedTasks: number,
+    private readonly tolerance: FailureTolerance,
+    readonly ended: boolean,
+  ) {}
+
+  static of(job: ExportJobEntity): JobStateVO {
+    return new JobStateVO(job.plan?.totalTasks, job.completedTasks, job.failedTasks, job.tolerance, isTerminal(job.status));
+  }
+
+  /** Every task is counted: nothing is left to run. */
+  get addsUp(): boolean {
+    return this.totalTasks !== undefined && this.completedTasks + this.failedTasks === this.totalTasks;
+  }
+
+  /** `47/100 (47%)`; the total is `?` until the manifest has been read. */
+  get progress(): string {
+    const done = this.completedTasks + this.failedTasks;
+    if (this.totalTasks === undefined) return `${done}/?`;
+    const percent = this.totalTasks === 0 ? 100 : Math.floor((done * 100) / this.totalTasks);
+    return `${done}/${this.totalTasks} (${percent}%)`;
+  }
+
+  /** Either bound tolerates on its own, like a Distributed Map's ToleratedFailureCount and ToleratedFailurePercentage. */
+  get toleratesItsFailures(): boolean {
+    return this.failedTasks <= this.tolerance.count || this.failedTasks * 100 <= this.tolerance.percentage * (this.totalTasks ?? 0);
+  }
+
+  /** The failure to answer with when the counts add up, or `undefined` for success. */
+  get failure(): JobError | undefined {
+    if (this.failedTasks === 0 || this.toleratesItsFailures) return undefined;
+    return {
+      code: 'JobCompletedWithFailures',
+      message:
+        `${this.failedTasks} of ${this.totalTasks ?? 0} tasks failed; ` +
+        `tolerated: ${this.tolerance.count} tasks or ${this.tolerance.percentage} %. failed.jsonl lists them and can be exported again.`,
+    };
+  }
+}

@@ -1,0 +1,92 @@
+import { Module } from '@nestjs/common';
+import { BatchRecordsModule } from '../batches/batch-records.module.js';
+import { CONFIGURATION, type Configuration } from '../config/index.js';
+import { AwsClients } from '../platform/index.js';
+import { AppLogger, Clock, Metrics } from '../shared/index.js';
+import { DynamoDbJobStateRepositoryAdapter } from './adapters/dynamodb/dynamo-db-job-state-repository.adapter.js';
+import { HeartbeatOrchestratorLifecycle } from './adapters/heartbeat-orchestrator.lifecycle.js';
+import { S3JobResultsAdapter } from './adapters/s3/s3-job-results.adapter.js';
+import { SdkStepFunctionsAdapter } from './adapters/sdk-step-functions.adapter.js';
+import { SoleCoordinatorAdapter } from './adapters/sole-coordinator.adapter.js';
+import { CancelJobUseCase } from './application/cancel-job.use-case.js';
+import { CompleteJobUseCase } from './application/complete-job.use-case.js';
+import { HeartbeatOrchestratorService } from './application/heartbeat-orchestrator.service.js';
+import { JobCounterService } from './application/job-counter.service.js';
+import { JobResultsPort } from './application/job-results.port.js';
+import { JobStateRepositoryPort } from './application/job-state-repository.port.js';
+import { LiveCoordinatorsPort } from './application/live-coordinators.port.js';
+import { SettleTokenService } from './application/settle-token.service.js';
+import { StepFunctionsPort } from './application/step-functions.port.js';
+import { TaskHeartbeatService } from './application/task-heartbeat.service.js';
+
+@Module({
+  imports: [BatchRecordsModule],
+  providers: [
+    {
+      provide: JobStateRepositoryPort,
+      inject: [AwsClients, CONFIGURATION, Clock],
+      useFactory: ({ dynamoDb }: AwsClients, { tables, exports }: Configuration, clock: Clock) =>
+        new DynamoDbJobStateRepositoryAdapter(
+          dynamoDb,
+          { table: tables.jobs, statusShards: tables.statusShards, retentionDays: exports.retentionDays },
+          clock,
+        ),
+    },
+    {
+      provide: StepFunctionsPort,
+      inject: [AwsClients],
+      useFactory: ({ stepFunctions }: AwsClients) => new SdkStepFunctionsAdapter(stepFunctions),
+    },
+    { provide: JobResultsPort, inject: [AwsClients], useFactory: ({ s3 }: AwsClients) => new S3JobResultsAdapter(s3) },
+    {
+      provide: LiveCoordinatorsPort,
+      inject: [CONFIGURATION],
+      useFactory: ({ coordinatorId }: Configuration) => new SoleCoordinatorAdapter(coordinatorId),
+    },
+    JobCounterService,
+    SettleTokenService,
+    CompleteJobUseCase,
+    CancelJobUseCase,
+    {
+      provide: TaskHeartbeatService,
+      inject: [CONFIGURATION, StepFunctionsPort, JobStateRepositoryPort, CancelJobUseCase, Clock, AppLogger, Metrics],
+      useFactory: (
+        { stepFunctions }: Configuration,
+        port: StepFunctionsPort,
+        jobs: JobStateRepositoryPort,
+        cancelJob: CancelJobUseCase,
+        clock: Clock,
+        logger: AppLogger,
+        metrics: Metrics,
+      ) => new TaskHeartbeatService(stepFunctions, port, jobs, cancelJob, clock, logger, metrics),
+    },
+    {
+      provide: HeartbeatOrchestratorService,
+      inject: [CONFIGURATION, JobStateRepositoryPort, LiveCoordinatorsPort, TaskHeartbeatService, CompleteJobUseCase, Clock, AppLogger, Metrics],
+      useFactory: (
+        { stepFunctions }: Configuration,
+        jobs: JobStateRepositoryPort,
+        coordinators: LiveCoordinatorsPort,
+        heartbeats: TaskHeartbeatService,
+        completeJob: CompleteJobUseCase,
+        clock: Clock,
+        logger: AppLogger,
+        metrics: Metrics,
+      ) => new HeartbeatOrchestratorService(stepFunctions, jobs, coordinators, heartbeats, completeJob, clock, logger, metrics),
+    },
+    HeartbeatOrchestratorLifecycle,
+  ],
+  exports: [
+    JobStateRepositoryPort,
+    StepFunctionsPort,
+    JobResultsPort,
+    JobCounterService,
+    SettleTokenService,
+    CompleteJobUseCase,
+    CancelJobUseCase,
+    TaskHeartbeatService,
+    HeartbeatOrchestratorService,
+    HeartbeatOrchestratorLifecycle,
+  ],
+})
+export class ExportJobsModule {}

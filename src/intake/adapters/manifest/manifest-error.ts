@@ -1,0 +1,50 @@
+import { AppError } from '../../../shared/index.js';
+import type { ManifestProblem } from '../../domain/manifest-task.js';
+
+const MAX_PROBLEMS = 20;
+
+/** The sender's manifest is at fault. Code `INVALID_MANIFEST`, disposition `reject`. */
+export class ManifestError extends AppError {
+  /** The first 20, by line. */
+  readonly problems: readonly ManifestProblem[];
+  /** How many in all, as far as the manifest could be read. */
+  readonly total: number;
+
+  constructor(problems: readonly ManifestProblem[], total: number) {
+    const [first] = problems;
+    super(
+      'INVALID_MANIFEST',
+      `The manifest has ${total} ${total === 1 ? 'problem' : 'problems'}${first === undefined ? '' : `, first in line ${first.line}: ${first.reason}`}`,
+      { disposition: 'reject' },
+    );
+    this.name = 'ManifestError';
+    this.problems = problems;
+    this.total = total;
+  }
+}
+
+/** Counts every problem and keeps the first ones. */
+export class ProblemList {
+  readonly #kept: ManifestProblem[] = [];
+  #total = 0;
+
+  get isEmpty(): boolean {
+    return this.#total === 0;
+  }
+
+  add(line: number, reason: string): void {
+    this.#total++;
+    if (this.#kept.length < MAX_PROBLEMS) this.#kept.push({ line, reason });
+  }
+
+  /** Puts `problems`, `total` in all, beside those already kept. */
+  merge(problems: readonly ManifestProblem[], total: number): void {
+    this.#total += total;
+    this.#kept.push(...problems);
+    this.#kept.sort((a, b) => a.line - b.line).splice(MAX_PROBLEMS);
+  }
+
+  throwIfAny(): void {
+    if (!this.isEmpty) throw new ManifestError(this.#kept, this.#total);
+  }
+}

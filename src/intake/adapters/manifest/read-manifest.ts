@@ -1,0 +1,93 @@
+import { addAbortSignal, type Readable } from 'node:stream';
+import { AppError } from '../../../shared/index.js';
+import type { ManifestTask } from '../../domain/manifest-task.js';
+import { readCsv } from './csv-manifest.js';
+import { DuplicateKeys } from './duplicate-keys.js';
+import { readJsonArray } from './json-manifest.js';
+import { readJsonl, readList, readTsvHttpData } from './line-manifests.js';
+import { isBrokenGzip, openManifest } from './manifest-bytes.js';
+import { ProblemList } from './manifest-error.js';
+import { sniffFormat, type ManifestFormat } from './manifest-format.js';
+import { checkRow, type ManifestRow } from './manifest-row.js';
+
+const TASKS_AT_ONCE = 1_000;
+const MAX_TASKS = 10_000_000;
+
+const READERS = { jsonl: readJsonl, json: readJsonArray, csv: readCsv, 'tsv-http-data': readTsvHttpData, list: readList };
+
+export interface ReadManifestOptions {
+  /** Sniffed when absent. */
+  format?: ManifestFormat | undefined;
+  /** The destination's prefix: keys are checked with it. */
+  prefix: string;
+  signal: AbortSignal;
+  maxTasks?: number;
+}
+
+/** The manifest's bytes, from the beginning. */
+export type OpenManifest = () => Promise<Readable>;
+
+/**
+ * Streams a manifest, plain or gzipped, as arrays of at most 1,000 tasks. They count only once the generator has ended well: it reads to
+ * the end to find every problem, and yields nothing more after the first.
+ *
+ * `open` is called a second time only when a key seems to be there twice, to prove it (see DuplicateKeys).
+ *
+ * @throws ManifestError when the manifest is at fault; AppError `MANIFEST_CHANGED` (retry) when the second reading is of another one;
+ * what `open` and its stream throw, an AbortError once the signal is aborted among it
+ */
+export async function* readManifest(open: OpenManifest, options: ReadManifestOptions): AsyncGenerator<ManifestTask[]> {
+  const problems = new ProblemList();
+  const duplicates = new DuplicateKeys();
+  let tasks: ManifestTask[] = [];
+  for await (const rows of readRows(open, options)) {
+    for (const row of rows) {
+      const checked = checkRow(row, options.prefix);
+      if (checked.kind === 'task') {
+        duplicates.note(checked.task.key, row);
+        tasks.push(checked.task);
+      } else problems.add(row.line, checked.reason);
+    }
+    if (!problems.isEmpty) tasks = [];
+    while (tasks.length >= TASKS_AT_ONCE) yield tasks.splice(0, TASKS_AT_ONCE);
+  }
+  if (duplicates.suspected) await prove(duplicates, problems, open, options);
+  problems.throwIfAny();
+  if (tasks.length > 0) yield tasks;
+}
+
+async function prove(duplicates: DuplicateKeys, problems: ProblemList, open: OpenManifest, options: ReadManifestOptions): Promise<void> {
+  for await (const rows of readRows(open, options)) {
+    for (const row of rows) {
+      const checked = checkRow(row, options.prefix);
+      if (checked.kind === 'task') duplicates.prove(checked.task.key, row);
+    }
+  }
+  const { verdict } = duplicates;
+  if (verdict.kind === 'changed')
+    throw new AppError('MANIFEST_CHANGED', 'The manifest changed while it was read', { disposition: 'retry' });
+  problems.merge(verdict.problems, verdict.total);
+}
+
+async function* readRows(open: OpenManifest, { format, signal, maxTasks = MAX_TASKS }: ReadManifestOptions): AsyncGenerator<ManifestRow[]> {
+  const body = addAbortSignal(signal, await open());
+  let count = 0;
+  let line = 1;
+  try {
+    const { start, bytes } = await openManifest(body);
+    for await (const rows of READERS[format ?? sniffFormat(start)](bytes)) {
+      count += rows.length;
+      line = rows.at(-1)?.line ?? line;
+      if (count > maxTasks) {
+        yield [...rows.slice(0, maxTasks - count), { line, problem: `more than ${maxTasks} tasks: split the export into several jobs` }];
+        return;
+      }
+      yield rows;
+    }
+  } catch (error) {
+    if (!isBrokenGzip(error)) throw error;
+    yield [{ line, problem: 'the gzip data is broken here or soon after: compress the manifest again' }];
+  } finally {
+    body.destroy();
+  }
+}

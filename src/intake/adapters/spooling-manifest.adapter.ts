@@ -1,0 +1,93 @@
+import { createReadStream, createWriteStream } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { GetObjectCommand, type S3Client } from '@aws-sdk/client-s3';
+import { AppError } from '../../shared/index.js';
+import { SourceReader } from '../../worker-pool/index.js';
+import { ManifestPort, type SpooledManifest } from '../application/manifest.port.js';
+import type { ExportRequest, RequestSource } from '../domain/export-request.js';
+import type { ManifestTask } from '../domain/manifest-task.js';
+import { readManifest, type OpenManifest } from './manifest/index.js';
+
+/** Where `export-worker submit` puts lists, under random names, in the export bucket. */
+export const SUBMISSIONS_PREFIX = '_submissions/';
+
+type ManifestSource = Extract<RequestSource, { kind: 'manifest' }>;
+
+/**
+ * Reads a manifest once, to its end, into a temporary file: the size of a batch depends on how many tasks there are, and
+ * ten million do not fit into memory. The file is the normalised list, one JSON line a task.
+ */
+export class SpoolingManifestAdapter extends ManifestPort {
+  constructor(
+    private readonly sources: SourceReader,
+    private readonly s3: S3Client,
+    private readonly exportBucket: string,
+  ) {
+    super();
+  }
+
+  async spool(request: ExportRequest, signal: AbortSignal, onProgress: () => void): Promise<SpooledManifest> {
+    const { source, destination } = request;
+    if (source.kind === 'files')
+      return { totalTasks: source.files.length, tasks: () => Readable.from(source.files), dispose: () => Promise.resolve() };
+    const folder = await mkdtemp(join(tmpdir(), 'export-manifest-'));
+    const file = join(folder, 'tasks.jsonl');
+    const dispose = () => rm(folder, { recursive: true, force: true });
+    let totalTasks = 0;
+    async function* lines(tasks: AsyncIterable<ManifestTask[]>): AsyncIterable<string> {
+      for await (const some of tasks) {
+        totalTasks += some.length;
+        onProgress();
+        yield `${some.map((task) => JSON.stringify(task)).join('\n')}\n`;
+      }
+    }
+    try {
+      const tasks = readManifest(this.opener(source, signal), { format: source.format, prefix: destination.prefix, signal });
+      await pipeline(lines(tasks), createWriteStream(file), { signal });
+      return { totalTasks, tasks: () => readTasks(file), dispose };
+    } catch (error) {
+      await dispose();
+      throw error;
+    }
+  }
+
+  /** `options.headers` are for the files: a manifest may lie on a host that must not see them. */
+  private opener(source: ManifestSource, signal: AbortSignal): OpenManifest {
+    const own = this.ownObject(source);
+    if (own !== undefined) return () => this.openOwn(own, signal);
+    return async () => (await this.sources.openSource(source.uri, { signal })).body;
+  }
+
+  /** Places that the operator named, not the message; everything else must pass the source guard. */
+  private ownObject({ uri, trusted }: ManifestSource): { Bucket: string; Key: string } | undefined {
+    const [, bucket = '', key = ''] = /^s3:\/\/([^/]+)\/(.+)$/.exec(uri) ?? [];
+    const submitted = bucket === this.exportBucket && key.startsWith(SUBMISSIONS_PREFIX);
+    return bucket !== '' && (trusted || submitted) ? { Bucket: bucket, Key: key } : undefined;
+  }
+
+  private async openOwn(object: { Bucket: string; Key: string }, abortSignal: AbortSignal): Promise<Readable> {
+    try {
+      const { Body } = await this.s3.send(new GetObjectCommand(object), { abortSignal });
+      if (Body instanceof Readable) return Body;
+      throw new AppError('MANIFEST_UNREADABLE', 'The manifest has no body', { disposition: 'retry' });
+    } catch (error) {
+      if (error instanceof Error && (error.name === 'NoSuchKey' || error.name === 'NoSuchBucket'))
+        throw new AppError('MANIFEST_MISSING', `There is no manifest at s3://${object.Bucket}/${object.Key}: write it before the message is sent`, {
+          disposition: 'reject',
+          cause: error,
+        });
+      throw error;
+    }
+  }
+}
+
+async function* readTasks(file: string): AsyncIterable<ManifestTask> {
+  const lines = createInterface({ input: createReadStream(file), crlfDelay: Infinity });
+  // The lines are this process's own, written a moment ago.
+  for await (const line of lines) if (line !== '') yield JSON.parse(line) as ManifestTask;
+}

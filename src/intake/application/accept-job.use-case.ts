@@ -1,0 +1,136 @@
+import { Injectable } from '@nestjs/common';
+import {
+  answerOf,
+  CompleteJobUseCase,
+  failureAnswer,
+  isTerminal,
+  JobResultsPort,
+  JobStateRepositoryPort,
+  requestKey,
+  SettleTokenService,
+  StepFunctionsPort,
+  TaskHeartbeatService,
+  type ExportJobEntity,
+} from '../../export-jobs/index.js';
+import { AppError, AppLogger, Clock } from '../../shared/index.js';
+import { decideAccept } from '../domain/decide-accept.js';
+import type { ExportRequest } from '../domain/export-request.js';
+
+/** `expand`: the job is ours to expand · `acknowledge`: delete the message, nothing else is owed to it. */
+export type AcceptOutcome = 'expand' | 'acknowledge';
+
+/**
+ * Makes a job of a message, or finds out what a message means for a job that is there. Never waits behind an expansion:
+ * the task token's HeartbeatSeconds has been running since before the message was sent.
+ */
+@Injectable()
+export class AcceptJobUseCase {
+  constructor(
+    private readonly jobs: JobStateRepositoryPort,
+    private readonly results: JobResultsPort,
+    private readonly heartbeats: TaskHeartbeatService,
+    private readonly stepFunctions: StepFunctionsPort,
+    private readonly settler: SettleTokenService,
+    private readonly completeJob: CompleteJobUseCase,
+    private readonly settings: { heartbeatEnabled: boolean },
+    private readonly clock: Clock,
+    private readonly logger: AppLogger,
+  ) {}
+
+  /** @throws when a table or Step Functions cannot be asked: the message is left, and comes again. */
+  async accept(request: ExportRequest, signal: AbortSignal): Promise<AcceptOutcome> {
+    const { jobId } = request;
+    const { kind, job } = await this.jobs.createIfAbsent({
+      jobId,
+      exportId: request.exportId,
+      userId: request.userId,
+      ...(request.taskToken === undefined ? {} : { taskToken: request.taskToken }),
+      destination: request.destination,
+      tolerance: request.tolerance,
+      requestKey: requestKey(request.destination, jobId),
+      requestHash: request.requestHash,
+      ...(request.metadata === undefined ? {} : { metadata: request.metadata }),
+      createdAt: this.clock.nowIso(),
+    });
+    if (kind === 'created') this.logger.info('Job accepted', { jobId });
+    for (let current: ExportJobEntity | undefined = job; current !== undefined; ) {
+      const decision = decideAccept(current, request);
+      switch (decision.kind) {
+        case 'expand':
+          await this.beatAndSave(current, request);
+          return 'expand';
+        case 'acknowledge':
+          this.logger.info('Job message acknowledged: the job is in hand', { jobId, status: current.status });
+          return 'acknowledge';
+        case 'conflict':
+          return this.refuse(request, 'The jobId belongs to another request: give each export an execution name of its own.', signal);
+        case 'prove-token': {
+          const outcome = await this.proveToken(current, request, signal);
+          if (outcome !== 'look-again') return outcome;
+          current = await this.jobs.find(jobId);
+        }
+      }
+    }
+    throw new AppError('JOB_ROW_MISSING', 'The row of a job vanished while its message was read', { disposition: 'retry' });
+  }
+
+  private async beatAndSave(job: ExportJobEntity, request: ExportRequest): Promise<void> {
+    if (this.settings.heartbeatEnabled) await this.heartbeats.beatNow(job);
+    await this.results.saveRequest(job, request.requestJson);
+  }
+
+  /** Another token counts only once a beat with it was accepted: it may be a late duplicate of a dead one. */
+  private async proveToken(job: ExportJobEntity, request: ExportRequest, signal: AbortSignal): Promise<AcceptOutcome | 'look-again'> {
+    const { jobId, taskToken = '' } = request;
+    if (!(await this.isAlive(taskToken))) {
+      this.logger.info('Job message acknowledged: its token is gone', { jobId, status: job.status });
+      return 'acknowledge';
+    }
+    if (isTerminal(job.status)) return this.answerAsEnded(job, taskToken, signal);
+    if (job.status === 'FINALIZING') {
+      await this.completeJob.complete(jobId);
+      await this.clock.sleep(500, signal);
+      if (signal.aborted) throw new AppError('ACCEPT_INTERRUPTED', 'The message comes again elsewhere', { disposition: 'yield' });
+      return 'look-again';
+    }
+    if (job.taskToken !== undefined && (await this.isAlive(job.taskToken)))
+      return this.refuse(request, 'Another execution with this jobId is running.', signal);
+    const replaced = await this.jobs.replaceToken(job, taskToken);
+    if (replaced.kind === 'written') this.logger.info('Job goes on with a new task token', { jobId, attempt: replaced.job.attempt });
+    return 'look-again';
+  }
+
+  private async answerAsEnded(job: ExportJobEntity, taskToken: string, signal: AbortSignal): Promise<AcceptOutcome> {
+    const outcome = job.outcome ?? { status: 'CANCELLED' as const, ...(job.error === undefined ? {} : { error: job.error }), decidedAt: job.updatedAt, decidedBy: '' };
+    await this.settle(job.jobId, taskToken, answerOf(job, outcome, job.resultKey, []), signal);
+    this.logger.info('New task token answered as the job ended', { jobId: job.jobId, status: job.status });
+    return 'acknowledge';
+  }
+
+  private async refuse(request: ExportRequest, message: string, signal: AbortSignal): Promise<AcceptOutcome> {
+    this.logger.warn('Job message refused: JobIdConflict', { jobId: request.jobId });
+    if (request.taskToken !== undefined)
+      await this.settle(request.jobId, request.taskToken, { kind: 'failure', ...failureAnswer({ code: 'JobIdConflict', message }, { jobId: request.jobId }) }, signal);
+    return 'acknowledge';
+  }
+
+  private async settle(...call: Parameters<SettleTokenService['settle']>): Promise<void> {
+    if ((await this.settler.settle(...call)) === undefined)
+      throw new AppError('ANSWER_INTERRUPTED', 'The token was not answered yet; the message comes again', { disposition: 'yield' });
+  }
+
+  /** @throws when Step Functions did not say: then nothing about the token is known. */
+  private async isAlive(taskToken: string): Promise<boolean> {
+    const answer = await this.stepFunctions.sendHeartbeat(taskToken);
+    switch (answer.kind) {
+      case 'accepted':
+        return true;
+      case 'gone':
+      case 'invalid-token':
+        return false;
+      case 'unavailable':
+      case 'key-unusable':
+        throw new AppError('TOKEN_UNPROVED', `Step Functions did not say whether a token is alive: ${answer.reason}`, { disposition: 'retry' });
+    }
+  }
+}

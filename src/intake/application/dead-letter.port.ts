@@ -1,0 +1,5 @@
+/** The jobs queue's dead-letter queue: what a person must look at, with the reason. */
+export abstract class DeadLetterPort {
+  /** @param reason shown as the message attribute `reason`; at most 1,024 characters of it */
+  abstract copy(body: string, reason: string): Promise<void>;
+}

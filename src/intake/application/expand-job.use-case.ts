@@ -1,0 +1,122 @@
+import { Injectable } from '@nestjs/common';
+import { EnqueueBatchesUseCase } from '../../batches/index.js';
+import {
+  CompleteJobUseCase,
+  JobStateRepositoryPort,
+  JobStateVO,
+  segmentKey,
+  segmentPrefix,
+  type ExpansionPlan,
+  type ExportJobEntity,
+} from '../../export-jobs/index.js';
+import { AppError, AppLogger, Clock, newId } from '../../shared/index.js';
+import { batchSizeFor, type ExportRequest } from '../domain/export-request.js';
+import type { ManifestTask } from '../domain/manifest-task.js';
+import { ManifestPort, type SpooledManifest } from './manifest.port.js';
+import { SegmentWriterPort } from './segment-writer.port.js';
+
+/** While a long manifest is read, the job says so this often. */
+const PROGRESS_INTERVAL_MS = 10_000;
+/** Segments written at the same time. */
+const SEGMENTS_AT_ONCE = 4;
+
+/*
+ * 1. The manifest is read to its end and spooled; segments go to S3 under a random prefix; then one write with one winner
+ *    records totals, batch size and that prefix. A loser goes on with the winner's plan and leaves its own segments behind.
+ * 2. The batch rows, if absent; a message for each that is queued.
+ * 3. → DOWNLOADING; when the counts add up already, the job is finished.
+ * A crash anywhere: the message comes again and goes on where the row says.
+ */
+@Injectable()
+export class ExpandJobUseCase {
+  constructor(
+    private readonly jobs: JobStateRepositoryPort,
+    private readonly manifests: ManifestPort,
+    private readonly segments: SegmentWriterPort,
+    private readonly batches: EnqueueBatchesUseCase,
+    private readonly completeJob: CompleteJobUseCase,
+    private readonly settings: { batchSize: number },
+    private readonly clock: Clock,
+    private readonly logger: AppLogger,
+  ) {}
+
+  /** @throws AppError: `reject` when the manifest is at fault, `retry` or `yield` when the message must come again */
+  async expand(request: ExportRequest, signal: AbortSignal): Promise<void> {
+    const job = await this.jobs.find(request.jobId);
+    if (job?.status !== 'PROCESSING') return;
+    const planned = job.plan === undefined ? await this.plan(job, request, signal) : job;
+    if (planned === undefined) return;
+    throwIfAborted(signal);
+    await this.batches.enqueue(planned);
+    const started = await this.jobs.startDownloading(planned.jobId, planned.run);
+    const now = started.kind === 'written' ? started.job : await this.jobs.find(planned.jobId);
+    if (now !== undefined && JobStateVO.of(now).addsUp) await this.completeJob.complete(now.jobId);
+  }
+
+  /** The job with its plan, ours or the winner's; `undefined` when it is not ours to expand any more. */
+  private async plan(job: ExportJobEntity, request: ExportRequest, signal: AbortSignal): Promise<ExportJobEntity | undefined> {
+    const manifest = await this.manifests.spool(request, signal, this.progressStamp(job));
+    try {
+      const plan = await this.writeSegments(job, request, manifest, signal);
+      const recorded = await this.jobs.recordPlan(job.jobId, job.run, plan);
+      if (recorded.kind === 'written') {
+        this.logger.info('Job expanded', { jobId: job.jobId, totalTasks: plan.totalTasks, batches: plan.batchCount, batchSize: plan.batchSize });
+        return recorded.job;
+      }
+    } finally {
+      await manifest.dispose();
+    }
+    const current = await this.jobs.find(job.jobId);
+    return current?.status === 'PROCESSING' && current.run === job.run && current.plan !== undefined ? current : undefined;
+  }
+
+  private async writeSegments(
+    job: ExportJobEntity,
+    request: ExportRequest,
+    manifest: SpooledManifest,
+    signal: AbortSignal,
+  ): Promise<ExpansionPlan> {
+    const { totalTasks } = manifest;
+    const batchSize = batchSizeFor(totalTasks, this.settings.batchSize);
+    const prefix = segmentPrefix(job.destination, job.jobId, newId());
+    const stamp = this.progressStamp(job);
+    let batchCount = 0;
+    let writing: Promise<void>[] = [];
+    for await (const tasks of inBatches(manifest.tasks(), batchSize)) {
+      throwIfAborted(signal);
+      const batchNo = batchCount++;
+      writing.push(this.segments.write(request, { key: segmentKey(prefix, batchNo), batchNo, firstIndex: batchNo * batchSize }, tasks));
+      if (writing.length < SEGMENTS_AT_ONCE) continue;
+      await Promise.all(writing);
+      writing = [];
+      stamp();
+    }
+    await Promise.all(writing);
+    return { totalTasks, batchCount, batchSize, segmentPrefix: prefix };
+  }
+
+  /** Stamps the row at most once an interval; a failing stamp costs nothing but the stamp. */
+  private progressStamp(job: ExportJobEntity): () => void {
+    let last = this.clock.monotonicMs();
+    return () => {
+      if (this.clock.monotonicMs() - last < PROGRESS_INTERVAL_MS) return;
+      last = this.clock.monotonicMs();
+      this.jobs.touchProgress(job.jobId, job.run).catch(() => undefined);
+    };
+  }
+}
+
+async function* inBatches(tasks: AsyncIterable<ManifestTask>, size: number): AsyncIterable<ManifestTask[]> {
+  let batch: ManifestTask[] = [];
+  for await (const task of tasks) {
+    batch.push(task);
+    if (batch.length < size) continue;
+    yield batch;
+    batch = [];
+  }
+  if (batch.length > 0) yield batch;
+}
+
+function throwIfAborted(signal: AbortSignal): void {
+  if (signal.aborted) throw new AppError('EXPANSION_INTERRUPTED', 'The expansion was interrupted and goes on elsewhere', { disposition: 'yield' });
+}

@@ -1,0 +1,36 @@
+import type { ManifestTask } from './manifest-task.js';
+
+export type ManifestFormatName = 'jsonl' | 'json' | 'csv' | 'tsv-http-data';
+
+/** Where the list of files comes from. */
+export type RequestSource =
+  | { kind: 'files'; files: readonly ManifestTask[] }
+  /** `uri`: s3, http or https; `format` absent: sniffed. `trusted`: an operator named the place, not the message. */
+  | { kind: 'manifest'; uri: string; trusted: boolean; format?: ManifestFormatName };
+
+/** One export as asked for, with this service's defaults filled in. */
+export interface ExportRequest {
+  jobId: string;
+  exportId: string;
+  userId: string;
+  taskToken?: string;
+  source: RequestSource;
+  destination: { bucket: string; prefix: string };
+  tolerance: { count: number; percentage: number };
+  /** Sent with every request of the job's files; may hold credentials. */
+  headers?: Record<string, string>;
+  expectContentType?: string;
+  maxConcurrency?: number;
+  metadata?: Record<string, unknown>;
+  /** The request as sent, without token and defaults: two messages ask for the same if this is the same. */
+  requestJson: string;
+  requestHash: string;
+}
+
+/** At most this many batches a job: its row stays a few KB. */
+const MAX_BATCHES = 1_000;
+
+/** Tasks in each batch of a job but its last. */
+export function batchSizeFor(totalTasks: number, smallest: number): number {
+  return Math.max(smallest, Math.ceil(totalTasks / MAX_BATCHES));
+}

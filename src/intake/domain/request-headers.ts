@@ -1,0 +1,34 @@
+/** Headers that would undo the download's own framing, checks or target. */
+const RESERVED = new Set([
+  'accept-encoding',
+  'connection',
+  'content-length',
+  'expect',
+  'host',
+  'if-range',
+  'keep-alive',
+  'proxy-authorization',
+  'proxy-connection',
+  'range',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+]);
+
+const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$/;
+const VALUE = /^[\t\u0020-\u007E\u0080-\u00FF]*$/;
+const MAX_VALUES_CHARS = 8_192;
+
+/** What is wrong with the caller's request headers; undefined when nothing is. Names them, never shows a value. */
+export function headersProblem(headers: Readonly<Record<string, string>>): string | undefined {
+  let valueChars = 0;
+  for (const [name, value] of Object.entries(headers)) {
+    if (!TOKEN.test(name)) return 'holds a name that HTTP does not allow: use letters, digits and hyphens';
+    if (RESERVED.has(name.toLowerCase())) return `holds "${name}", which the download sets itself: leave it out`;
+    if (!VALUE.test(value))
+      return `holds a value of "${name}" that HTTP does not allow: leave out line breaks and encode what is not Latin-1`;
+    valueChars += value.length;
+  }
+  return valueChars > MAX_VALUES_CHARS ? `is over ${MAX_VALUES_CHARS} characters of values: shorten it` : undefined;
+}

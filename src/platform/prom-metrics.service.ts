@@ -1,0 +1,88 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { Injectable } from '@nestjs/common';
+import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { Metrics, type MetricLabels } from '../shared/index.js';
+
+/** Every metric of the service: its name, what it says, and its labels (small closed sets, never ids). */
+const COUNTERS = {
+  heartbeat_sent_total: ['Task heartbeats sent', []],
+  heartbeat_success_total: ['Task heartbeats accepted', []],
+  heartbeat_failure_total: ['Task heartbeats not accepted', ['reason']],
+  stepfunctions_timeout_total: ['Dead tokens whose last accepted heartbeat was older than HeartbeatSeconds', []],
+  executions_gone_total: ['Jobs whose execution was found gone', []],
+  jobs_total: ['Jobs that ended', ['status']],
+  tasks_total: ['Tasks that ended', ['outcome', 'code']],
+  bytes_total: ['Bytes of ended tasks', []],
+  sqs_visibility_heartbeats_total: ['Visibility heartbeats', ['outcome']],
+  worker_pool_restarts_total: ['Threads replaced', []],
+} as const;
+
+const GAUGES = {
+  jobs_active_with_token: ['Active jobs of this coordinator that have a task token', []],
+  jobs_active_without_token: ['Active jobs of this coordinator without a task token', []],
+  batches_running: ['Batches in hand', []],
+  worker_pool_threads: ['Threads that are ready', []],
+  worker_pool_busy: ['Transfers running', []],
+  worker_pool_queued: ['Transfers waiting for a place', []],
+} as const;
+
+const HISTOGRAMS = {
+  heartbeat_duration_seconds: ['Duration of a task heartbeat call', []],
+  heartbeat_lateness_seconds: ['Time between a heartbeat slot and its sending', []],
+  task_duration_seconds: ['Duration of a task with its retries', []],
+} as const;
+
+const BUCKETS_S = [0.005, 0.025, 0.1, 0.25, 1, 2.5, 10, 60, 300, 1_800];
+
+/** The Prometheus registry behind `Metrics`, and the main loop's delay. */
+@Injectable()
+export class PromMetricsService extends Metrics {
+  private readonly registry = new Registry();
+  private readonly counters = new Map<string, Counter>();
+  private readonly gauges = new Map<string, Gauge>();
+  private readonly histograms = new Map<string, Histogram>();
+  private readonly loopDelay = monitorEventLoopDelay({ resolution: 10 });
+
+  constructor() {
+    super();
+    const registers = [this.registry];
+    for (const [name, [help, labelNames]] of Object.entries(COUNTERS)) this.counters.set(name, new Counter({ name, help, labelNames, registers }));
+    for (const [name, [help, labelNames]] of Object.entries(GAUGES)) this.gauges.set(name, new Gauge({ name, help, labelNames, registers }));
+    for (const [name, [help, labelNames]] of Object.entries(HISTOGRAMS))
+      this.histograms.set(name, new Histogram({ name, help, labelNames, buckets: BUCKETS_S, registers }));
+    this.loopDelay.enable();
+    const lag = (quantile: string) => this.loopDelay.percentile(Number(quantile) * 100) / 1e9;
+    new Gauge({
+      name: 'event_loop_lag_seconds',
+      help: 'Delay of the main loop since start',
+      labelNames: ['quantile'],
+      registers,
+      collect() {
+        for (const quantile of ['0.5', '0.99']) this.set({ quantile }, lag(quantile));
+      },
+    });
+  }
+
+  increment(name: string, labels: MetricLabels = {}, by = 1): void {
+    known(this.counters, name).inc(labels, by);
+  }
+
+  gauge(name: string, value: number, labels: MetricLabels = {}): void {
+    known(this.gauges, name).set(labels, value);
+  }
+
+  observe(name: string, value: number, labels: MetricLabels = {}): void {
+    known(this.histograms, name).observe(labels, value);
+  }
+
+  /** Prometheus' text format. */
+  expose(): Promise<string> {
+    return this.registry.metrics();
+  }
+}
+
+function known<M>(metrics: ReadonlyMap<string, M>, name: string): M {
+  const metric = metrics.get(name);
+  if (metric === undefined) throw new Error(`Metric ${name} is not declared in prom-metrics.service.ts`);
+  return metric;
+}

@@ -1,0 +1,13 @@
+export { PollLoop, type PollLoopOptions } from './poll-loop.js';
+export {
+  VisibilityPort,
+  type OutgoingMessage,
+  type ReceivedMessage,
+  type VisibilityChange,
+  type VisibilityOutcome,
+} from './sqs-messages.js';
+export { SqsQueue, type QueueAttributes } from './sqs-queue.js';
+export { SqsVisibilityAdapter } from './sqs-visibility.adapter.js';
+export { type HeldMessage, type VisibilityHeartbeat } from './visibility-heartbeat.js';
+export { VisibilityHeartbeats, type VisibilitySettings } from './visibility-heartbeats.js';
+export { resolveVisibilityTimeoutS } from './visibility-timeout.js';

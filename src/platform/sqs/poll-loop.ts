@@ -1,0 +1,154 @@
+import { fullJitterMs, toLoggable, type AppLogger, type BackoffPolicy, type Clock } from '../../shared/index.js';
+import { MAX_ENTRIES, type ReceivedMessage } from './sqs-messages.js';
+import type { SqsQueue } from './sqs-queue.js';
+
+const DEFAULT_BACKOFF: BackoffPolicy = { baseMs: 1_000, capMs: 30_000 };
+const DEFAULT_WAIT_S = 20;
+/** How long a stop lets the messages of the last poll be made visible again. */
+const RELEASE_LIMIT_MS = 5_000;
+
+export interface PollLoopOptions {
+  /** For logs: whose loop this is. */
+  name: string;
+  queue: Pick<SqsQueue, 'receive' | 'changeVisibilityBatch'>;
+  /** How many handlers may run at the same time, asked before each poll. 0: none now; after it has risen again, call `wake`. */
+  capacity: () => number;
+  /** Runs for each message. What it throws is logged; the message then comes back after its visibility timeout. */
+  handle: (message: ReceivedMessage) => Promise<void>;
+  visibilityTimeoutS: number;
+  waitSeconds?: number;
+  backoff?: BackoffPolicy;
+  clock: Clock;
+  logger: AppLogger;
+}
+
+interface Run {
+  stop: AbortController;
+  ended: Promise<void>;
+}
+
+/**
+ * Receives messages for as long as there is room for them.
+ *
+ *   stopped ──start──▶ full ──a handler ends · wake──▶ polling ──messages──▶ (handlers run) ──▶ full or polling
+ *                                                        └──error──▶ backing off (1 s → 30 s) ──▶ polling
+ *   stop: from anywhere; an idle poll is aborted at once, silently; messages that still arrive are made visible again.
+ *
+ * Handlers outlive the stop: `idle` waits for them. A second delivery of a message whose handler is running is left alone, to come
+ * back after its visibility timeout: to show it at once would spend its receives and end on the dead-letter queue.
+ */
+export class PollLoop {
+  readonly #options: PollLoopOptions;
+  readonly #inHand = new Map<string, Promise<void>>();
+  #run: Run | undefined;
+  #wakeUp: (() => void) | undefined;
+
+  constructor(options: PollLoopOptions) {
+    this.#options = options;
+  }
+
+  /** While running, or still stopping: nothing. */
+  start(): void {
+    if (this.#run !== undefined) return;
+    const { name, logger, visibilityTimeoutS, waitSeconds = DEFAULT_WAIT_S } = this.#options;
+    logger.info(`${name} poll loop started (wait: ${waitSeconds} s, visibility: ${visibilityTimeoutS} s)`);
+    const stop = new AbortController();
+    this.#run = { stop, ended: this.#loop(stop.signal) };
+  }
+
+  /** Resolves when nothing is received any more. */
+  async stop(): Promise<void> {
+    const run = this.#run;
+    if (run === undefined) return;
+    run.stop.abort();
+    this.wake();
+    await run.ended;
+    if (this.#run !== run) return;
+    this.#run = undefined;
+    this.#options.logger.info(`${this.#options.name} poll loop stopped`);
+  }
+
+  /** Tells the loop that there may be capacity again. */
+  wake(): void {
+    this.#wakeUp?.();
+  }
+
+  /** Resolves when no handler runs. */
+  async idle(): Promise<void> {
+    while (this.#inHand.size > 0) await Promise.all(this.#inHand.values());
+  }
+
+  async #loop(stopping: AbortSignal): Promise<void> {
+    for (let failures = 0; !stopping.aborted;) {
+      try {
+        await this.#turn(stopping);
+        failures = 0;
+      } catch (error) {
+        if (stopping.aborted) return;
+        failures++;
+        await this.#backOff(failures, error, stopping);
+      }
+    }
+  }
+
+  async #turn(stopping: AbortSignal): Promise<void> {
+    const { queue, capacity, visibilityTimeoutS, waitSeconds = DEFAULT_WAIT_S } = this.#options;
+    const room = Math.min(MAX_ENTRIES, capacity() - this.#inHand.size);
+    if (room < 1) return this.#untilWoken();
+    const messages = await queue.receive(room, waitSeconds, visibilityTimeoutS, stopping);
+    if (stopping.aborted) return this.#release(messages);
+    for (const message of messages) this.#take(message);
+  }
+
+  #take(message: ReceivedMessage): void {
+    const { messageId, receiveCount } = message;
+    if (this.#inHand.has(messageId)) {
+      this.#options.logger.warn(`${this.#options.name}: a message in hand was delivered again`, { messageId, receiveCount });
+      return;
+    }
+    this.#inHand.set(messageId, this.#handle(message));
+  }
+
+  async #handle(message: ReceivedMessage): Promise<void> {
+    // The handler starts after the message is booked as in hand.
+    await Promise.resolve();
+    try {
+      await this.#options.handle(message);
+    } catch (error) {
+      this.#options.logger.error(`${this.#options.name}: a handler failed`, { messageId: message.messageId, error: toLoggable(error) });
+    } finally {
+      this.#inHand.delete(message.messageId);
+      this.wake();
+    }
+  }
+
+  async #untilWoken(): Promise<void> {
+    await new Promise<void>((resolve) => {
+      this.#wakeUp = resolve;
+    });
+    this.#wakeUp = undefined;
+  }
+
+  async #backOff(failures: number, error: unknown, stopping: AbortSignal): Promise<void> {
+    const { name, logger, clock, backoff = DEFAULT_BACKOFF } = this.#options;
+    const waitMs = fullJitterMs(backoff, failures, () => (1 + Math.random()) / 2);
+    logger.warn(`${name}: receiving failed`, { failures, waitMs, error: toLoggable(error) });
+    await clock.sleep(waitMs, stopping);
+  }
+
+  async #release(messages: readonly ReceivedMessage[]): Promise<void> {
+    if (messages.length === 0) return;
+    const { name, queue, clock, logger } = this.#options;
+    const answered = new AbortController();
+    const tooLong = new AbortController();
+    void clock.sleep(RELEASE_LIMIT_MS, answered.signal).then(() => tooLong.abort());
+    const changes = messages.map(({ receiptHandle }) => ({ receiptHandle, timeoutS: 0 }));
+    try {
+      await queue.changeVisibilityBatch(changes, tooLong.signal);
+    } catch (error) {
+      logger.warn(`${name}: messages come back only after their visibility timeout`, { count: changes.length, error: toLoggable(error) });
+    } finally {
+      answered.abort();
+    }
+  }
+}

@@ -1,0 +1,48 @@
+import type { MonotonicMs } from '../../shared/index.js';
+
+export interface ReceivedMessage {
+  messageId: string;
+  /** Names this one delivery; another delivery of the message has another. */
+  receiptHandle: string;
+  body: string;
+  /** 1 for the first delivery. */
+  receiveCount: number;
+  /** When the answer arrived. */
+  receivedAt: MonotonicMs;
+  /** X-Ray's trace header, when the sender gave one. */
+  traceHeader?: string;
+}
+
+export interface OutgoingMessage {
+  body: string;
+  delayS?: number;
+  /** Fair queues share their receivers evenly among the groups. */
+  groupId?: string;
+  /** Message attributes of type String. */
+  attributes?: Readonly<Record<string, string>>;
+}
+
+export interface VisibilityChange {
+  receiptHandle: string;
+  /** Seconds from now; 0 makes the message visible at once. */
+  timeoutS: number;
+}
+
+/**
+ * What became of one entry of a batch call.
+ * - `gone`: the delivery is not ours any more; nothing can bring it back
+ * - `failed`: this time; the same may succeed later
+ */
+export type VisibilityOutcome = { kind: 'changed' } | { kind: 'gone'; code: string } | { kind: 'failed'; cause: unknown };
+
+/** ChangeMessageVisibilityBatch for at most 10 entries: the outcomes in the order of the entries. May reject: nothing is then known. */
+export abstract class VisibilityPort {
+  abstract changeVisibilityBatch(queueUrl: string, changes: readonly VisibilityChange[], signal: AbortSignal): Promise<VisibilityOutcome[]>;
+}
+
+/** SQS takes at most 10 entries a call. */
+export const MAX_ENTRIES = 10;
+
+export function chunksOf<T>(items: readonly T[], size = MAX_ENTRIES): T[][] {
+  return Array.from({ length: Math.ceil(items.length / size) }, (_, index) => items.slice(index * size, (index + 1) * size));
+}

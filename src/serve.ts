@@ -1,0 +1,38 @@
+import { NestFactory } from '@nestjs/core';
+import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
+import { AppModule } from './app.module.js';
+import { CONFIGURATION, ConfigurationError, EXIT_CONFIGURATION, type Configuration } from './config/index.js';
+import { Lifecycle, NestLogger } from './platform/index.js';
+import { AppLogger, toLoggable } from './shared/index.js';
+
+/** Runs the service until a signal ends it. Exit codes: 0 after a shutdown, 1 when it could not start, 78 for its configuration. */
+export async function serve(): Promise<void> {
+  const app = await createOrExit();
+  const logger = app.get(AppLogger);
+  app.useLogger(new NestLogger(logger));
+  const { http } = app.get<Configuration>(CONFIGURATION);
+  const lifecycle = app.get(Lifecycle);
+  lifecycle.register('http', {
+    start: async () => {
+      await app.listen(http.port, http.host);
+    },
+    stop: () => app.close(),
+  });
+  lifecycle.handleSignals(process, (code) => process.exit(code));
+  try {
+    await lifecycle.start();
+  } catch (error) {
+    logger.error('Service could not start', { error: toLoggable(error) });
+    process.exit(1);
+  }
+}
+
+async function createOrExit(): Promise<NestFastifyApplication> {
+  try {
+    return await NestFactory.create<NestFastifyApplication>(AppModule, new FastifyAdapter(), { bufferLogs: true, abortOnError: false });
+  } catch (error) {
+    if (!(error instanceof ConfigurationError)) throw error;
+    process.stderr.write(`${error.message}\n`);
+    process.exit(EXIT_CONFIGURATION);
+  }
+}

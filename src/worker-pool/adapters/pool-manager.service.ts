@@ -1,0 +1,151 @@
+import { AppError, type AppLogger, type Metrics } from '../../shared/index.js';
+import { TransferPool, type RunTaskOptions } from '../application/transfer-pool.port.js';
+import type { TaskOutcome, TransferTask } from '../domain/transfer-task.js';
+import { transferTaskSchema } from '../protocol/thread-messages.schema.js';
+import { threadSettings, type PoolSettings } from './pool-settings.js';
+import { ABORTED, failedOutcome, POOL_TIMINGS, PoolThread, threadLost, type PoolTimings, type TaskInHand } from './pool-thread.js';
+import { inlineChannel, workerChannel } from './thread-channel.js';
+
+export interface PoolOptions {
+  metrics?: Metrics | undefined;
+  /** Built entry of a thread. */
+  threadUrl?: URL;
+  timings?: Partial<PoolTimings>;
+}
+
+/**
+ * The threads, and who gets the next task: the least busy one. Tasks over the capacity wait in order.
+ * With `pool.size` 0 the tasks run on this thread.
+ */
+export class PoolManagerService extends TransferPool {
+  private readonly threads: readonly PoolThread[];
+  private readonly tasksPerWorker: number;
+  private readonly metrics: Metrics | undefined;
+  private readonly queue: TaskInHand[] = [];
+  private readonly inHand = new Map<string, Promise<TaskOutcome>>();
+  private readonly starts: { resolve: () => void; reject: (error: AppError) => void }[] = [];
+  private stopped: Promise<void> | undefined;
+
+  constructor(
+    settings: PoolSettings,
+    private readonly logger: AppLogger,
+    options: PoolOptions = {},
+  ) {
+    super();
+    this.tasksPerWorker = settings.pool.tasksPerWorker;
+    this.metrics = options.metrics;
+    const { size } = settings.pool;
+    const entry = options.threadUrl ?? new URL('../threads/worker-thread.js', import.meta.url);
+    const open = size === 0 ? inlineChannel(threadSettings(settings)) : workerChannel(entry, threadSettings(settings));
+    const timings = { ...POOL_TIMINGS, ...options.timings };
+    this.threads = Array.from(
+      { length: Math.max(1, size) },
+      (_, thread) =>
+        new PoolThread(open, timings, logger.child({ thread }), (restarted) => {
+          if (restarted !== undefined) this.metrics?.increment('worker_pool_restarts_total');
+          this.turn();
+        }),
+    );
+  }
+
+  /** Threads that were given up no longer count. */
+  get capacity(): number {
+    return this.threads.filter((thread) => !thread.isGone).length * this.tasksPerWorker;
+  }
+
+  /** Resolves when every thread is ready. @throws AppError `POOL_BROKEN` (fatal) when a thread cannot boot, `POOL_STOPPED` (yield) */
+  start(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.starts.push({ resolve, reject });
+      for (const thread of this.threads) thread.start();
+      this.turn();
+    });
+  }
+
+  /** Ends every task and thread, within 5 s and a termination. Tasks that are still in hand end as `ABORTED` or `THREAD_LOST`. */
+  stop(): Promise<void> {
+    this.stopped ??= this.stopThreads();
+    return this.stopped;
+  }
+
+  async run(task: TransferTask, options: RunTaskOptions): Promise<TaskOutcome> {
+    const sendable = transferTaskSchema.safeParse(task);
+    if (!sendable.success) {
+      const fields = sendable.error.issues.map(({ path }) => path.join('.')).join(', ');
+      return failedOutcome({ code: 'TASK_INVALID', message: `the task cannot be sent to a worker: ${fields}`, retryable: false });
+    }
+    // A batch that was lost and claimed again brings tasks whose former run is still being aborted here.
+    for (let former = this.inHand.get(task.taskId); former !== undefined; former = this.inHand.get(task.taskId)) await former;
+    if (options.signal.aborted) return failedOutcome(ABORTED);
+    const outcome = this.enqueue(sendable.data, options);
+    this.inHand.set(task.taskId, outcome);
+    this.turn();
+    return outcome;
+  }
+
+  private enqueue(task: TransferTask, { signal, onProgress }: RunTaskOptions): Promise<TaskOutcome> {
+    return new Promise((resolve) => {
+      const abort = () => this.abort(inHand);
+      const inHand: TaskInHand = {
+        task,
+        onProgress,
+        settle: (outcome) => {
+          signal.removeEventListener('abort', abort);
+          this.inHand.delete(task.taskId);
+          resolve(outcome);
+        },
+      };
+      signal.addEventListener('abort', abort, { once: true });
+      this.queue.push(inHand);
+    });
+  }
+
+  private abort(inHand: TaskInHand): void {
+    const position = this.queue.indexOf(inHand);
+    if (position === -1) {
+      for (const thread of this.threads) thread.abort(inHand.task.taskId, 'aborted by its caller');
+      return;
+    }
+    this.queue.splice(position, 1);
+    inHand.settle(failedOutcome(ABORTED));
+  }
+
+  /** After each change: starts are answered, waiting tasks go to threads, gauges are set. */
+  private turn(): void {
+    this.answerStarts();
+    for (let thread = this.leastBusy(); thread !== undefined && this.queue.length > 0; thread = this.leastBusy()) {
+      const next = this.queue.shift();
+      if (next !== undefined) thread.submit(next);
+    }
+    if (this.threads.every((thread) => thread.isGone)) for (const lost of this.queue.splice(0)) lost.settle(failedOutcome(threadLost()));
+    this.metrics?.gauge('worker_pool_threads', this.threads.filter((thread) => thread.isReady).length);
+    this.metrics?.gauge(
+      'worker_pool_busy',
+      this.threads.reduce((sum, thread) => sum + thread.load, 0),
+    );
+    this.metrics?.gauge('worker_pool_queued', this.queue.length);
+  }
+
+  private leastBusy(): PoolThread | undefined {
+    return this.threads
+      .filter((thread) => thread.isReady && thread.load < this.tasksPerWorker)
+      .reduce<PoolThread | undefined>((least, thread) => (least === undefined || thread.load < least.load ? thread : least), undefined);
+  }
+
+  private answerStarts(): void {
+    if (this.stopped !== undefined)
+      for (const { reject } of this.starts.splice(0))
+        reject(new AppError('POOL_STOPPED', 'the worker pool was stopped', { disposition: 'yield' }));
+    else if (this.threads.some((thread) => thread.isGone))
+      for (const { reject } of this.starts.splice(0))
+        reject(new AppError('POOL_BROKEN', 'a worker thread cannot boot', { disposition: 'fatal' }));
+    else if (this.threads.every((thread) => thread.isReady)) for (const { resolve } of this.starts.splice(0)) resolve();
+  }
+
+  private async stopThreads(): Promise<void> {
+    const ended = Promise.all(this.threads.map((thread) => thread.stop()));
+    this.turn();
+    await ended;
+    this.logger.info('Worker pool stopped');
+  }
+}

@@ -1,0 +1,226 @@
+import { fullJitterMs, toLoggable, type AppLogger, type BackoffPolicy } from '../../shared/index.js';
+import type { TaskFailure, TaskOutcome, TransferTask } from '../domain/transfer-task.js';
+import { fromThreadMessageSchema, type FromThreadMessage } from '../protocol/thread-messages.schema.js';
+import type { OpenThreadChannel, ThreadChannel } from './thread-channel.js';
+
+export interface PoolTimings {
+  /** How long a thread may take to answer an abort before it is ended. */
+  abortGraceMs: number;
+  pingIntervalMs: number;
+  /** So many pings without an answer, and the thread hangs. Counted, not timed: after a pause of this process the answers come late. */
+  maxMissedPongs: number;
+  bootTimeoutMs: number;
+  /** So many deaths in a row before READY, and it is not tried again. */
+  maxBootDeaths: number;
+  restartBackoff: BackoffPolicy;
+  /** How long `stop` waits for a thread to end by itself. */
+  stopGraceMs: number;
+}
+
+export const POOL_TIMINGS: PoolTimings = {
+  abortGraceMs: 5_000,
+  pingIntervalMs: 10_000,
+  maxMissedPongs: 3,
+  bootTimeoutMs: 30_000,
+  maxBootDeaths: 5,
+  restartBackoff: { baseMs: 100, capMs: 30_000 },
+  stopGraceMs: 5_000,
+};
+
+/** A task that waits or runs; `settle` is called once. */
+export interface TaskInHand {
+  readonly task: TransferTask;
+  readonly onProgress: ((bytes: number) => void) | undefined;
+  readonly settle: (outcome: TaskOutcome) => void;
+}
+
+interface RunningTask extends TaskInHand {
+  bytes: number;
+  /** Set once the task is to be aborted. */
+  abortTimer?: NodeJS.Timeout;
+}
+
+type State = 'idle' | 'starting' | 'ready' | 'ending' | 'down' | 'broken' | 'stopped';
+
+/*
+ * One thread of the pool through all its lives.
+ *
+ *   idle ─start─▶ starting ─READY─▶ ready ─hangs, or keeps an aborted task─▶ ending
+ *                    ▲  └──────────── exit ──────┬─────┴───────── exit ────────┘
+ *                    └────────── backoff ─────  down     (too many deaths before READY: broken, for good)
+ *   any ─stop─▶ stopped: SHUTDOWN, and terminated if it does not end in time
+ *
+ * Tasks are failed at `exit` and not before: until then the thread may still write. They fail as THREAD_LOST, which is retryable,
+ * but for those that were being aborted. There is one life at a time, so a message never belongs to a former one.
+ */
+export class PoolThread {
+  private state: State = 'idle';
+  private channel: ThreadChannel | undefined;
+  private readonly tasks = new Map<string, RunningTask>();
+  private timer: NodeJS.Timeout | undefined;
+  private missedPongs = 0;
+  private bootDeaths = 0;
+  private deathsWithoutResult = 0;
+  private exited: (() => void) | undefined;
+
+  constructor(
+    private readonly open: OpenThreadChannel,
+    private readonly timings: PoolTimings,
+    private readonly logger: AppLogger,
+    /** Ready, broken, stopped, a task less, or lost a life (`restarted`). */
+    private readonly onChange: (restarted?: 'restarted') => void,
+  ) {}
+
+  get isReady(): boolean {
+    return this.state === 'ready';
+  }
+
+  /** True when it will never take a task again. */
+  get isGone(): boolean {
+    return this.state === 'broken' || this.state === 'stopped';
+  }
+
+  get load(): number {
+    return this.tasks.size;
+  }
+
+  start(): void {
+    if (this.state === 'idle') this.spawn();
+  }
+
+  /** Only when ready. */
+  submit(inHand: TaskInHand): void {
+    this.tasks.set(inHand.task.taskId, { ...inHand, bytes: 0 });
+    this.channel?.post({ type: 'PROCESS_TASK', payload: inHand.task });
+  }
+
+  /** The thread has `abortGraceMs` to answer, or all its tasks go with it. */
+  abort(taskId: string, reason: string): void {
+    const running = this.tasks.get(taskId);
+    if (running === undefined || running.abortTimer !== undefined) return;
+    running.abortTimer = setTimeout(() => this.end('an aborted task did not end in time'), this.timings.abortGraceMs);
+    this.channel?.post({ type: 'ABORT_TASK', payload: { taskId, reason } });
+  }
+
+  /** Resolves when the thread has ended, after at most `stopGraceMs` and a termination. */
+  stop(): Promise<void> {
+    clearTimeout(this.timer);
+    this.state = 'stopped';
+    const channel = this.channel;
+    if (channel === undefined) return Promise.resolve();
+    return new Promise((resolve) => {
+      const terminate = setTimeout(() => channel.terminate(), this.timings.stopGraceMs);
+      this.exited = () => {
+        clearTimeout(terminate);
+        resolve();
+      };
+      channel.post({ type: 'SHUTDOWN', payload: {} });
+    });
+  }
+
+  private spawn(): void {
+    this.state = 'starting';
+    this.missedPongs = 0;
+    this.timer = setTimeout(() => this.end('it did not boot in time'), this.timings.bootTimeoutMs);
+    this.channel = this.open({ onMessage: (raw) => this.receive(raw), onExit: (cause) => this.onExit(cause) });
+  }
+
+  private receive(raw: unknown): void {
+    const parsed = fromThreadMessageSchema.safeParse(raw);
+    if (parsed.success) return this.handle(parsed.data);
+    this.logger.error('A worker thread sent what is not a message', {
+      issues: parsed.error.issues.map(({ path, code }) => ({ path, code })),
+    });
+    this.end('it sent what is not a message');
+  }
+
+  private handle(message: FromThreadMessage): void {
+    switch (message.type) {
+      case 'READY':
+        if (this.state !== 'starting') return;
+        this.state = 'ready';
+        this.bootDeaths = 0;
+        this.ping();
+        return this.onChange();
+      case 'PONG':
+        this.missedPongs = 0;
+        return;
+      case 'TASK_PROGRESS': {
+        const running = this.tasks.get(message.payload.taskId);
+        if (running === undefined) return;
+        running.bytes = message.payload.bytes;
+        return running.onProgress?.(running.bytes);
+      }
+      case 'TASK_COMPLETED': {
+        const { taskId, jobId: _, ...outcome } = message.payload;
+        this.deathsWithoutResult = 0;
+        this.settle(taskId, outcome);
+        return this.onChange();
+      }
+    }
+  }
+
+  /** Asks, and comes back; `missedPongs` goes back to 0 with each answer. */
+  private ping(): void {
+    clearTimeout(this.timer);
+    if (this.missedPongs >= this.timings.maxMissedPongs) return this.end('it does not answer');
+    this.missedPongs += 1;
+    this.channel?.post({ type: 'PING', payload: {} });
+    this.timer = setTimeout(() => this.ping(), this.timings.pingIntervalMs);
+    this.timer.unref();
+  }
+
+  private end(why: string): void {
+    if (this.state !== 'starting' && this.state !== 'ready') return;
+    this.logger.warn('A worker thread is terminated', { why, tasks: this.tasks.size });
+    clearTimeout(this.timer);
+    // Until it has exited it counts as booting if it never was ready.
+    if (this.state === 'ready') this.state = 'ending';
+    this.channel?.terminate();
+  }
+
+  private onExit(cause: unknown): void {
+    clearTimeout(this.timer);
+    this.channel = undefined;
+    for (const [taskId, running] of this.tasks)
+      this.settle(taskId, failedOutcome(running.abortTimer === undefined ? threadLost(cause) : ABORTED, running.bytes));
+    this.exited?.();
+    if (this.state !== 'stopped') this.recover(cause);
+    this.onChange(this.state === 'down' ? 'restarted' : undefined);
+  }
+
+  private recover(cause: unknown): void {
+    const fields = cause === undefined ? {} : { error: toLoggable(cause) };
+    if (this.state === 'starting') this.bootDeaths += 1;
+    if (this.bootDeaths >= this.timings.maxBootDeaths) {
+      this.state = 'broken';
+      this.logger.error('A worker thread dies whenever it boots and is given up', { deaths: this.bootDeaths, ...fields });
+      return;
+    }
+    this.state = 'down';
+    this.deathsWithoutResult += 1;
+    const { restartBackoff } = this.timings;
+    const delayMs = fullJitterMs(restartBackoff, this.deathsWithoutResult) + restartBackoff.baseMs / 2;
+    this.logger.warn('A worker thread ended and is replaced', { delayMs, ...fields });
+    this.timer = setTimeout(() => this.spawn(), delayMs);
+  }
+
+  private settle(taskId: string, outcome: TaskOutcome): void {
+    const running = this.tasks.get(taskId);
+    if (running === undefined) return;
+    clearTimeout(running.abortTimer);
+    this.tasks.delete(taskId);
+    running.settle(outcome);
+  }
+}
+
+export const ABORTED: TaskFailure = { code: 'ABORTED', message: 'the task was aborted', retryable: true };
+
+export function threadLost(cause?: unknown): TaskFailure {
+  const isMemory = cause instanceof Error && 'code' in cause && cause.code === 'ERR_WORKER_OUT_OF_MEMORY';
+  return { code: 'THREAD_LOST', message: isMemory ? 'the worker thread ran out of memory' : 'the worker thread ended', retryable: true };
+}
+
+export function failedOutcome(error: TaskFailure, bytesProcessed = 0): TaskOutcome {
+  return { success: false, bytesProcessed, error };
+}

@@ -1,0 +1,67 @@
+import { Readable } from 'node:stream';
+import type { S3Client } from '@aws-sdk/client-s3';
+import type { Agent } from 'undici';
+import { guardedAgent } from '../threads/guarded-agent.js';
+import { createS3Client } from '../threads/s3-client.js';
+import { readBody } from '../threads/source-body.js';
+import { SourceGuard } from '../threads/source-guard.js';
+import { SourceOpener } from '../threads/source-opener.js';
+import { STALL_TIMEOUT_MS, type PoolSettings } from './pool-settings.js';
+
+/** Manifests are few: this is the limit of their connections, to one host and to S3. */
+const CONNECTIONS = 8;
+
+export interface OpenSourceOptions {
+  /** Dropped when a redirect changes the origin. */
+  headers?: Record<string, string>;
+  /** Ends the opening and the reading. */
+  signal: AbortSignal;
+  /** Default 10; 0 refuses any. */
+  maxRedirects?: number;
+}
+
+export interface SourceStream {
+  /** Fails with an AppError when it is cut, stalls, or has more or fewer bytes than `size`. The receiver reads or destroys it. */
+  body: Readable;
+  contentEncoding?: string;
+  contentType?: string;
+  /** Bytes on the wire, if the source says. */
+  size?: number;
+}
+
+/** Reads a user's URL (http, https or s3) on the main thread, under the same guard as the transfers: for manifests. */
+export class SourceReader {
+  private readonly agent: Agent;
+  private readonly s3: S3Client;
+  private readonly sources: SourceOpener;
+
+  constructor(settings: Pick<PoolSettings, 'access' | 'aws'>) {
+    const guard = new SourceGuard(settings.access);
+    this.agent = guardedAgent(guard, CONNECTIONS);
+    this.s3 = createS3Client({ ...settings.aws, maxSockets: CONNECTIONS });
+    this.sources = new SourceOpener(guard, this.agent, this.s3);
+  }
+
+  /** @throws AppError with the codes of a task's failure (`SOURCE_NOT_ALLOWED`, `HTTP_404` …) and disposition `retry` or `reject`, or the signal's reason */
+  async openSource(url: string, options: OpenSourceOptions): Promise<SourceStream> {
+    const { body: source, size, contentType, contentEncoding } = await this.sources.open(url, options);
+    const expected = size === undefined ? {} : { size };
+    const body = Readable.from(readBody(source, { ...expected, stallTimeoutMs: STALL_TIMEOUT_MS, signal: options.signal }), {
+      objectMode: false,
+    });
+    // A read that is under way would otherwise keep the connection until the next byte.
+    body.once('close', () => source.destroy());
+    return {
+      body,
+      ...expected,
+      ...(contentType !== undefined && { contentType }),
+      ...(contentEncoding !== undefined && { contentEncoding }),
+    };
+  }
+
+  /** Ends every connection. */
+  async close(): Promise<void> {
+    await this.agent.destroy();
+    this.s3.destroy();
+  }
+}

@@ -1,0 +1,39 @@
+import { TransferError } from './transfer-error.js';
+
+const REDIRECT_STATUSES = new Set([301, 302, 303, 307, 308]);
+const RETRYABLE_CLIENT_STATUSES = new Set([408, 425, 429]);
+const MAX_RETRY_AFTER_MS = 300_000;
+
+export function isRedirect(status: number): boolean {
+  return REDIRECT_STATUSES.has(status);
+}
+
+export function isRetryableStatus(status: number): boolean {
+  return status >= 500 || RETRYABLE_CLIENT_STATUSES.has(status);
+}
+
+/** The error for any status but 200: a 204 or an unasked 206 is not the file. */
+export function statusError(status: number, retryAfterMs?: number): TransferError {
+  return new TransferError(`HTTP_${status}`, `the source answered ${status}`, {
+    retryable: isRetryableStatus(status),
+    httpStatus: status,
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+  });
+}
+
+/** `Retry-After` in milliseconds from now, given as seconds or as a date; at most 300 s. */
+export function parseRetryAfterMs(value: string | undefined, nowMs: number): number | undefined {
+  if (value === undefined) return undefined;
+  const text = value.trim();
+  const waitMs = /^\d+$/.test(text) ? Number(text) * 1_000 : Date.parse(text) - nowMs;
+  return Number.isNaN(waitMs) ? undefined : Math.min(Math.max(waitMs, 0), MAX_RETRY_AFTER_MS);
+}
+
+/** True when `contentType` is of the expected media type, whatever its parameters. */
+export function isMediaType(contentType: string | undefined, expected: string): boolean {
+  return mediaType(contentType ?? '') === mediaType(expected);
+}
+
+function mediaType(contentType: string): string {
+  return (contentType.split(';', 1)[0] ?? '').trim().toLowerCase();
+}

@@ -1,0 +1,32 @@
+import { AppError } from '../../shared/index.js';
+import type { TaskFailure } from './transfer-task.js';
+
+export interface TransferErrorOptions {
+  retryable: boolean;
+  httpStatus?: number;
+  retryAfterMs?: number;
+  cause?: unknown;
+}
+
+/** What ends a transfer, with all that its caller is told. `retryable` is the disposition `retry`, otherwise `reject`. */
+export class TransferError extends AppError {
+  readonly httpStatus: number | undefined;
+  readonly retryAfterMs: number | undefined;
+
+  constructor(code: string, message: string, options: TransferErrorOptions) {
+    super(code, message, { disposition: options.retryable ? 'retry' : 'reject', cause: options.cause });
+    this.name = 'TransferError';
+    this.httpStatus = options.httpStatus;
+    this.retryAfterMs = options.retryAfterMs;
+  }
+
+  toFailure(): TaskFailure {
+    return {
+      code: this.code,
+      message: this.message,
+      retryable: this.disposition === 'retry',
+      ...(this.httpStatus === undefined ? {} : { httpStatus: this.httpStatus }),
+      ...(this.retryAfterMs === undefined ? {} : { retryAfterMs: this.retryAfterMs }),
+    };
+  }
+}

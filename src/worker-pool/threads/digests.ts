@@ -1,0 +1,67 @@
+import { createHash } from 'node:crypto';
+import { crc32 } from 'node:zlib';
+import { TransferError } from '../domain/transfer-error.js';
+import type { Checksum, ChecksumAlgorithm } from '../domain/transfer-task.js';
+import { Crc32c, Crc64Nvme, hex32 } from './crc.js';
+
+interface Digest {
+  update(bytes: Uint8Array): void;
+  hex(): string;
+}
+
+const DIGESTS: Readonly<Record<ChecksumAlgorithm, () => Digest>> = {
+  md5: () => cryptoDigest('md5'),
+  sha1: () => cryptoDigest('sha1'),
+  sha256: () => cryptoDigest('sha256'),
+  sha512: () => cryptoDigest('sha512'),
+  crc32: () => {
+    let value = 0;
+    return { update: (bytes) => void (value = crc32(bytes, value)), hex: () => hex32(value) };
+  },
+  crc32c: () => new Crc32c(),
+  crc64nvme: () => new Crc64Nvme(),
+};
+
+function cryptoDigest(algorithm: string): Digest {
+  const hash = createHash(algorithm);
+  return { update: (bytes) => void hash.update(bytes), hex: () => hash.digest('hex') };
+}
+
+/** The digests of one body: sha256 always, the promised checksum, and the CRC-32 that S3 is told. */
+export class Digests {
+  private readonly sha256 = DIGESTS.sha256();
+  private readonly promised: Digest | undefined;
+  private readonly wholeCrc32 = DIGESTS.crc32();
+
+  constructor(
+    private readonly checksum: Checksum | undefined,
+    private readonly options: { crc32: boolean },
+  ) {
+    if (checksum !== undefined) this.promised = checksum.algorithm === 'sha256' ? this.sha256 : DIGESTS[checksum.algorithm]();
+  }
+
+  update(bytes: Uint8Array): void {
+    this.sha256.update(bytes);
+    if (this.promised !== this.sha256) this.promised?.update(bytes);
+    if (this.options.crc32) this.wholeCrc32.update(bytes);
+  }
+
+  /**
+   * The verdict after the last byte. A mismatch is worth one more try: it is retryable on a task's first attempt only.
+   * @throws TransferError `CHECKSUM_MISMATCH`
+   */
+  verify(attempt: number): { sha256: string; crc32?: string } {
+    const sha256 = this.sha256.hex();
+    const actual = this.promised === this.sha256 ? sha256 : this.promised?.hex();
+    if (actual !== this.checksum?.value)
+      throw new TransferError('CHECKSUM_MISMATCH', `${this.checksum?.algorithm} is ${actual}, not ${this.checksum?.value}`, {
+        retryable: attempt === 1,
+      });
+    return this.options.crc32 ? { sha256, crc32: this.wholeCrc32.hex() } : { sha256 };
+  }
+}
+
+/** CRC-32 as S3 writes it: base64 of four bytes, most significant first. */
+export function crc32Base64(crc32Hex: string): string {
+  return Buffer.from(crc32Hex, 'hex').toString('base64');
+}

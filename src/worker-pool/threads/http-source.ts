@@ -1,0 +1,99 @@
+import { request, type Agent, type Dispatcher } from 'undici';
+import { isRedirect, parseRetryAfterMs, statusError } from '../domain/http-response.js';
+import { TransferError } from '../domain/transfer-error.js';
+import type { SourceGuard } from './source-guard.js';
+
+export const MAX_REDIRECTS = 10;
+
+/** Set by us or by the connection; a caller's value would change what is asked or how the answer is framed. */
+const OUR_HEADERS = new Set(
+  'accept-encoding connection content-length expect host if-range keep-alive proxy-connection range te trailer transfer-encoding upgrade'.split(
+    ' ',
+  ),
+);
+
+export interface HttpSourceOptions {
+  headers?: Record<string, string>;
+  signal: AbortSignal;
+  maxRedirects?: number;
+}
+
+/** GET over http(s), redirects followed by hand so that each hop meets the guard. Answers with a 200 or throws TransferError. */
+export class HttpSource {
+  constructor(
+    private readonly agent: Agent,
+    private readonly guard: SourceGuard,
+  ) {}
+
+  async open(address: string, options: HttpSourceOptions): Promise<Dispatcher.ResponseData> {
+    let url = parseUrl(address);
+    let headers = callerHeaders(options.headers ?? {});
+    const maxRedirects = options.maxRedirects ?? MAX_REDIRECTS;
+    for (let hop = 0; hop <= maxRedirects; hop++) {
+      this.guard.checkUrl(url);
+      const response = await this.get(url, headers, options.signal);
+      if (response.statusCode === 200) return response;
+      discard(response);
+      const location = single(response.headers['location']);
+      if (!isRedirect(response.statusCode) || location === undefined)
+        throw statusError(response.statusCode, parseRetryAfterMs(single(response.headers['retry-after']), Date.now()));
+      const next = parseUrl(location, url.href);
+      // Credentials are for the origin they were given for, and do not come back with it.
+      if (next.origin !== url.origin) headers = {};
+      url = next;
+    }
+    throw new TransferError('TOO_MANY_REDIRECTS', `more than ${maxRedirects} redirects`, { retryable: false });
+  }
+
+  /** One request. A connection that is reset before any answer was probably kept alive for too long: it gets a second, at once. */
+  private async get(url: URL, headers: Record<string, string>, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await request(url, { dispatcher: this.agent, headers: { ...headers, 'accept-encoding': 'identity' }, signal });
+      } catch (error) {
+        if (signal.aborted) throw signal.reason;
+        if (attempt === 1 && isReset(error)) continue;
+        throw requestError(error);
+      }
+    }
+  }
+}
+
+export function single(value: string | string[] | undefined): string | undefined {
+  return Array.isArray(value) ? value[0] : value;
+}
+
+/** A body that nobody reads holds its connection: it goes with it, and its error with both. */
+function discard(response: Dispatcher.ResponseData): void {
+  response.body.on('error', () => {}).destroy();
+}
+
+function parseUrl(text: string, base?: string): URL {
+  const url = URL.parse(text, base);
+  if (url === null) throw new TransferError('URL_INVALID', 'the URL cannot be parsed', { retryable: false });
+  return url;
+}
+
+function callerHeaders(headers: Record<string, string>): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !OUR_HEADERS.has(name.toLowerCase())));
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'unknown';
+}
+
+function isReset(error: unknown): boolean {
+  return ['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE'].includes(codeOf(error));
+}
+
+/** Only the code of the cause is told: its message may hold the address that was tried. */
+function requestError(error: unknown): TransferError {
+  if (error instanceof TransferError) return error;
+  const code = codeOf(error);
+  const retryable = (name: string, message: string) => new TransferError(name, message, { retryable: true, cause: error });
+  if (code === 'UND_ERR_CONNECT_TIMEOUT') return retryable('CONNECT_TIMEOUT', 'no connection in time');
+  if (code === 'UND_ERR_HEADERS_TIMEOUT') return retryable('HEADERS_TIMEOUT', 'no answer in time');
+  if (code === 'UND_ERR_INVALID_ARG')
+    return new TransferError('REQUEST_INVALID', 'the URL or its headers cannot be sent', { retryable: false, cause: error });
+  return retryable('SOURCE_CONNECTION', `the connection failed (${code})`);
+}

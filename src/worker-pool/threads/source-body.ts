@@ -1,0 +1,55 @@
+import type { Readable } from 'node:stream';
+import { TransferError } from '../domain/transfer-error.js';
+
+export interface BodyExpectation {
+  /** Bytes the body must have, if anyone said. */
+  size?: number;
+  /** Reading may wait this long for the next byte. The time in which nobody reads does not count. */
+  stallTimeoutMs: number;
+  signal: AbortSignal;
+}
+
+/**
+ * The bytes of a source, counted.
+ * @throws TransferError `SIZE_MISMATCH` (fewer or more than expected), `SOURCE_STALLED`, `SOURCE_CONNECTION`, or the reason of the signal.
+ */
+export async function* readBody(body: Readable, expect: BodyExpectation): AsyncGenerator<Buffer, void, void> {
+  const stalled = new TransferError('SOURCE_STALLED', `no bytes for ${expect.stallTimeoutMs / 1_000} s`, { retryable: true });
+  let reading = false;
+  let bytes = 0;
+  const watchdog = setTimeout(() => reading && body.destroy(stalled), expect.stallTimeoutMs);
+  const stop = () => body.destroy();
+  expect.signal.addEventListener('abort', stop, { once: true });
+  try {
+    const chunks: AsyncIterator<Buffer> = body[Symbol.asyncIterator]();
+    for (;;) {
+      expect.signal.throwIfAborted();
+      reading = true;
+      watchdog.refresh();
+      const next = await chunks.next();
+      reading = false;
+      if (next.done === true) break;
+      bytes += next.value.length;
+      if (expect.size !== undefined && bytes > expect.size) throw sizeMismatch(`more than the ${expect.size} bytes expected`);
+      yield next.value;
+    }
+    if (expect.size !== undefined && bytes < expect.size) throw sizeMismatch(`${bytes} of ${expect.size} bytes`);
+  } catch (error) {
+    throw bodyError(error, bytes, expect);
+  } finally {
+    clearTimeout(watchdog);
+    expect.signal.removeEventListener('abort', stop);
+    body.destroy();
+  }
+}
+
+export function sizeMismatch(message: string): TransferError {
+  return new TransferError('SIZE_MISMATCH', message, { retryable: true });
+}
+
+function bodyError(error: unknown, bytes: number, expect: BodyExpectation): unknown {
+  if (expect.signal.aborted) return expect.signal.reason;
+  if (error instanceof TransferError) return error;
+  if (expect.size !== undefined) return sizeMismatch(`the body was cut after ${bytes} of ${expect.size} bytes`);
+  return new TransferError('SOURCE_CONNECTION', `the connection broke after ${bytes} bytes`, { retryable: true, cause: error });
+}

@@ -1,0 +1,87 @@
+import type { Readable } from 'node:stream';
+import { GetObjectCommand, S3ServiceException, type S3Client } from '@aws-sdk/client-s3';
+import type { Agent } from 'undici';
+import { statusError } from '../domain/http-response.js';
+import { TransferError } from '../domain/transfer-error.js';
+import { HttpSource, single, type HttpSourceOptions } from './http-source.js';
+import type { SourceGuard } from './source-guard.js';
+
+/** A source that has answered; whoever opened it reads its body or destroys it. */
+export interface OpenedSource {
+  body: Readable;
+  /** Bytes, as the answer says. */
+  size?: number;
+  /** True when the framing shows a cut: by length or by chunks. */
+  endIsKnown: boolean;
+  etag?: string;
+  lastModified?: string;
+  contentType?: string;
+  contentEncoding?: string;
+}
+
+/** Opens http, https and s3 sources, as far as the guard lets it. */
+export class SourceOpener {
+  private readonly http: HttpSource;
+
+  constructor(
+    private readonly guard: SourceGuard,
+    agent: Agent,
+    private readonly s3: S3Client,
+  ) {
+    this.http = new HttpSource(agent, guard);
+  }
+
+  /** @throws TransferError, or the reason of the signal */
+  async open(url: string, options: HttpSourceOptions): Promise<OpenedSource> {
+    options.signal.throwIfAborted();
+    const source = await (/^s3:/i.test(url) ? this.openS3(url, options.signal) : this.openHttp(url, options));
+    // Errors reach whoever reads; a body that is destroyed unread has nobody to tell.
+    source.body.on('error', () => {});
+    return source;
+  }
+
+  private async openHttp(url: string, options: HttpSourceOptions): Promise<OpenedSource> {
+    const { headers, body } = await this.http.open(url, options);
+    const length = single(headers['content-length']);
+    const size = length !== undefined && /^\d+$/.test(length) ? Number(length) : undefined;
+    return {
+      body,
+      endIsKnown: size !== undefined || headers['transfer-encoding'] !== undefined,
+      ...defined({
+        size,
+        etag: single(headers['etag']),
+        lastModified: single(headers['last-modified']),
+        contentType: single(headers['content-type']),
+        contentEncoding: single(headers['content-encoding']),
+      }),
+    };
+  }
+
+  private async openS3(uri: string, signal: AbortSignal): Promise<OpenedSource> {
+    const { bucket, key } = this.guard.checkS3(uri);
+    try {
+      const object = await this.s3.send(new GetObjectCommand({ Bucket: bucket, Key: key }), { abortSignal: signal });
+      return {
+        body: object.Body as Readable,
+        endIsKnown: true,
+        ...defined({
+          size: object.ContentLength,
+          etag: object.ETag,
+          lastModified: object.LastModified?.toUTCString(),
+          contentType: object.ContentType,
+          contentEncoding: object.ContentEncoding,
+        }),
+      };
+    } catch (error) {
+      if (signal.aborted) throw signal.reason;
+      const status = error instanceof S3ServiceException ? error.$metadata.httpStatusCode : undefined;
+      if (status !== undefined) throw statusError(status);
+      throw new TransferError('SOURCE_CONNECTION', 'S3 did not answer', { retryable: true, cause: error });
+    }
+  }
+}
+
+/** Without the properties that are undefined. */
+function defined<T extends object>(values: T): { [K in keyof T]?: NonNullable<T[K]> } {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as { [K in keyof T]?: NonNullable<T[K]> };
+}

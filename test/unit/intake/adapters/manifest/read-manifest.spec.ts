@@ -1,0 +1,358 @@
+import { Readable } from 'node:stream';
+import { gzipSync } from 'node:zlib';
+import { describe, expect, it } from '@jest/globals';
+import { ManifestError, readManifest, type ManifestFormat } from '../../../../../src/intake/adapters/manifest/index.js';
+import type { ManifestTask } from '../../../../../src/intake/domain/manifest-task.js';
+import { AppError } from '../../../../../src/shared/index.js';
+
+interface Reading {
+  format?: ManifestFormat;
+  prefix?: string;
+  maxTasks?: number;
+  signal?: AbortSignal;
+  /** Bytes a chunk: 1 puts every boundary everywhere. */
+  chunk?: number;
+}
+
+function chunked(content: string | Buffer, size: number): Readable {
+  const bytes = Buffer.from(content);
+  return Readable.from(
+    (function* () {
+      for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
+    })(),
+  );
+}
+
+async function read(
+  content: string | Buffer,
+  { chunk = 65_536, prefix = '', signal = new AbortController().signal, ...options }: Reading = {},
+) {
+  const tasks: ManifestTask[] = [];
+  for await (const some of readManifest(async () => chunked(content, chunk), { prefix, signal, ...options })) tasks.push(...some);
+  return tasks;
+}
+
+async function problemsOf(content: string | Buffer, reading?: Reading): Promise<string[]> {
+  const error = await errorOf(content, reading);
+  return error.problems.map(({ line, reason }) => `${line}: ${reason}`);
+}
+
+async function errorOf(content: string | Buffer, reading?: Reading): Promise<ManifestError> {
+  const outcome = await read(content, reading).catch((error: unknown) => error);
+  if (!(outcome instanceof ManifestError)) throw new Error('no ManifestError', { cause: outcome });
+  return outcome;
+}
+
+const MD5_HEX = 'd41d8cd98f00b204e9800998ecf8427e';
+const MD5_BASE64 = '1B2M2Y8AsgTpgAmY7PhCfg==';
+const ENTRIES = [
+  { url: 'https://host/ä.pdf?sig=1,2', key: 'a/ä b.pdf', size: 12, checksum: { algorithm: 'md5', value: MD5_HEX } },
+  { url: 'https://host/c.pdf', key: 'c.pdf' },
+];
+const JSONL = ENTRIES.map((entry) => JSON.stringify(entry)).join('\n');
+const CSV = `url,key,size,md5\n"https://host/ä.pdf?sig=1,2",a/ä b.pdf,12,${MD5_BASE64}\nhttps://host/c.pdf,,,`;
+const TSV = `TsvHttpData-1.0\nhttps://host/a.pdf\t12\t${MD5_BASE64}\nhttps://host/c.pdf\nhttps://host/d.pdf\t7`;
+const TSV_TASKS = [
+  { url: 'https://host/a.pdf', key: 'a.pdf', size: 12, checksum: { algorithm: 'md5', value: MD5_HEX } },
+  { url: 'https://host/c.pdf', key: 'c.pdf' },
+  { url: 'https://host/d.pdf', key: 'd.pdf', size: 7 },
+];
+
+const MANIFESTS: [name: string, format: ManifestFormat | undefined, content: string, tasks: object[]][] = [
+  ['JSONL', 'jsonl', JSONL, ENTRIES],
+  ['JSONL with blank lines', 'jsonl', `\n${JSONL.replace('\n', '\n\n  \n')}\n\n`, ENTRIES],
+  ['a JSON array on one line', 'json', JSON.stringify(ENTRIES), ENTRIES],
+  ['a JSON array on many lines', 'json', ` \n${JSON.stringify(ENTRIES, null, 2)}\n`, ENTRIES],
+  ['CSV with a header', 'csv', CSV, ENTRIES],
+  [
+    'CSV with its columns in another order and case',
+    'csv',
+    `MD5, Key ,URL\n"${MD5_HEX}",k,https://host/x\n`,
+    [{ url: 'https://host/x', key: 'k', checksum: { algorithm: 'md5', value: MD5_HEX } }],
+  ],
+  [
+    "rclone's URL,FILENAME",
+    'csv',
+    `# two files\nhttps://host/a,x/y.pdf\n\n"https://host/b,c",z\nhttps://host/d.pdf\n`,
+    [
+      { url: 'https://host/a', key: 'x/y.pdf' },
+      { url: 'https://host/b,c', key: 'z' },
+      { url: 'https://host/d.pdf', key: 'd.pdf' },
+    ],
+  ],
+  ['TsvHttpData-1.0', 'tsv-http-data', TSV, TSV_TASKS],
+  [
+    'a plain list',
+    undefined,
+    '# mine\n\n  https://host/a.pdf  \nhttps://host/b,c.pdf?x=1,2\n#https://host/no\n',
+    [
+      { url: 'https://host/a.pdf', key: 'a.pdf' },
+      { url: 'https://host/b,c.pdf?x=1,2', key: 'b,c.pdf' },
+    ],
+  ],
+];
+
+describe('readManifest', () => {
+  for (const [name, format, content, tasks] of MANIFESTS) {
+    it(`reads ${name}, named or sniffed`, async () => {
+      expect(await read(content, format === undefined ? {} : { format })).toEqual(tasks);
+      expect(await read(content)).toEqual(tasks);
+    });
+
+    it(`reads ${name} with a byte order mark, CRLF and gzip, and in chunks of any size`, async () => {
+      const dressed = `\u{FEFF}${content.replaceAll('\n', '\r\n')}`;
+      expect(await read(dressed)).toEqual(tasks);
+      expect(await read(gzipSync(dressed))).toEqual(tasks);
+      expect(await read(dressed, { chunk: 1 })).toEqual(tasks);
+      expect(await read(gzipSync(dressed), { chunk: 1 })).toEqual(tasks);
+    });
+  }
+
+  it.each(['', '\n\n', '[]', 'url,key\n', 'TsvHttpData-1.0\n', '# nothing yet\n', gzipSync('')])('finds no task in %j', async (content) => {
+    expect(await read(content)).toEqual([]);
+  });
+
+  it('yields at most 1,000 tasks at a time, in order', async () => {
+    const lines = Array.from({ length: 2_500 }, (_, index) => `https://host/${index}`).join('\n');
+    const sizes: number[] = [];
+    const urls: string[] = [];
+    for await (const tasks of readManifest(async () => chunked(lines, 65_536), { prefix: '', signal: new AbortController().signal })) {
+      sizes.push(tasks.length);
+      urls.push(...tasks.map(({ url }) => url));
+    }
+    expect(sizes).toEqual([1_000, 1_000, 500]);
+    expect(urls.join('\n')).toBe(lines);
+  });
+
+  it('is no slower to end than its source: it never reads ahead of its consumer without bound', async () => {
+    let produced = 0;
+    const endless = Readable.from(
+      (function* () {
+        for (;;) yield Buffer.from(`https://host/${produced++}\n`.padEnd(1_024, ' ').concat('\n'));
+      })(),
+    );
+    const reading = readManifest(async () => endless, { prefix: '', signal: new AbortController().signal });
+    await reading.next();
+    expect(produced).toBeLessThan(2_000);
+    await reading.return(undefined);
+    expect(endless.destroyed).toBe(true);
+  });
+});
+
+describe('a manifest with problems', () => {
+  it.each<[string, Reading, string[]]>([
+    [
+      '{"url":"https://host/a"}\n{"url":\n{"url":"x"}',
+      {},
+      ['2: the line is not JSON: write one object a line', '3: url is no absolute URL: give an http, https or s3 URL'],
+    ],
+    ['{"url":"https://host/a","sise":1}', {}, ['1: the entry has unknown keys (sise): correct or remove them']],
+    [
+      '{"key":"a"}\n7',
+      { format: 'jsonl' },
+      ['1: url is missing: add it (string)', '2: the entry has the wrong type: it must be of type object'],
+    ],
+    ['{"url":"https://host/a","key":"b/../c"}', {}, ['1: key contains an empty, "." or ".." segment: leave it out']],
+    ['[{"url":"https://host/a"},\n\n{"url":"x"}]', {}, ['3: element 2: url is no absolute URL: give an http, https or s3 URL']],
+    ['[{"url":"https://host/a"}', {}, ['1: the JSON array does not end: the manifest is cut short']],
+    ['[{"url":"https://host/a"},\n,]', {}, ['2: the JSON is broken here: correct it']],
+    ['[{"url":"https://host/a"}]\nx', {}, ['2: the JSON is broken here: correct it']],
+    ['{"url":"https://host/a"}', { format: 'json' }, ['1: the manifest is no JSON array: start it with "["']],
+    ['', { format: 'json' }, ['1: the JSON array does not end: the manifest is cut short']],
+    [
+      'url,size\nhttps://host/a,1,2\nhttps://host/b,x\nhttps://host/c',
+      {},
+      [
+        '2: the line has 3 fields, the header 2: quote a field that contains a comma',
+        '3: size is no whole number of bytes: give one, or leave it empty',
+        '4: the line has 1 fields, the header 2: quote a field that contains a comma',
+      ],
+    ],
+    [
+      'url,sha265\nhttps://host/a,1',
+      {},
+      ['1: the header has an unknown column: use url, key, size, md5, sha1, sha256, sha512, crc32, crc32c, crc64nvme'],
+    ],
+    ['url,url\nhttps://host/a,1', {}, ['1: the header names a column twice: remove one']],
+    ['link,name\nhttps://host/a,b', {}, ['1: the first line is neither a header with a url column nor a URL: add the header']],
+    [`url,md5,crc32\nhttps://host/a,${MD5_HEX},00000000`, {}, ['2: md5 and crc32 are both given: give one checksum a file']],
+    [
+      'url,key\n"https://host/a"x,b\nhttps://host/"b",c\nhttps://host/c,d',
+      {},
+      [
+        '2: the quotes do not match: quote a whole field, and double the quotes inside it',
+        '3: the quotes do not match: quote a whole field, and double the quotes inside it',
+      ],
+    ],
+    ['url,key\nhttps://host/a,"b', {}, ['2: the quotes do not match: quote a whole field, and double the quotes inside it']],
+    ['https://host/a,b,c', {}, ['1: the line has 3 fields, not URL,FILENAME: quote a field that contains a comma']],
+    [
+      `TsvHttpData-1.0\nhttps://host/a\t1\t${MD5_HEX}`,
+      {},
+      ['2: the MD5 is hex: TsvHttpData-1.0 takes the base64 of its 16 bytes (a CSV manifest takes either)'],
+    ],
+    ['https://host/a\t1', { format: 'tsv-http-data' }, ['1: the first line is not TsvHttpData-1.0: add it']],
+    [
+      'TsvHttpData-1.0\nhttps://host/a\tx\nhttps://host/b\t1\t\t4',
+      {},
+      [
+        '2: size is no whole number of bytes: give one, or leave it out',
+        '3: the line has 4 fields: write URL, size and MD5, with a tab between',
+      ],
+    ],
+    ['https://host/a\nnot-a-url', {}, ['2: url is no absolute URL: give an http, https or s3 URL']],
+  ])('%j names the line, the reason and the mend', async (content, reading, problems) => {
+    expect(await problemsOf(content, reading)).toEqual(problems);
+    expect(await problemsOf(content, { ...reading, chunk: 1 })).toEqual(problems);
+  });
+
+  it.each<[ManifestFormat | undefined, string]>([
+    ['jsonl', '{"url":"https://host/a"}\n'],
+    ['json', '[{"url":"https://host/a"},\n'],
+    ['csv', 'https://host/a,b\n'],
+    [undefined, 'https://host/a\n'],
+  ])('with broken UTF-8 in %s is refused by line', async (format, start) => {
+    const content = Buffer.concat([Buffer.from(`${start}{"url":"https://host/`), Buffer.from([0xc3, 0x28]), Buffer.from('"}\n')]);
+    expect(await problemsOf(content, format === undefined ? {} : { format })).toContain(
+      '2: the line is not UTF-8: save the manifest as UTF-8',
+    );
+  });
+
+  it('with a line over 64 KiB is refused without holding the line', async () => {
+    const long = `https://host/${'x'.repeat(70_000)}`;
+    expect(await problemsOf(`https://host/a\n${long}\nnot-a-url`)).toEqual([
+      '2: the line is over 65536 bytes: shorten it',
+      '3: url is no absolute URL: give an http, https or s3 URL',
+    ]);
+    expect(await problemsOf(`{"url":"https://host/a"}\n${JSON.stringify({ url: long })}`)).toEqual([
+      '2: the line is over 65536 bytes: shorten it',
+    ]);
+    expect(await problemsOf(`url,key\nhttps://host/a,"${'x\n'.repeat(40_000)}"`)).toContain(
+      '2: the record is over 65536 bytes: close its quotes or shorten it',
+    );
+    expect(await problemsOf(JSON.stringify([{ url: 'https://host/a' }, { url: long.repeat(3) }]))).toEqual([
+      '1: an element is over 65536 characters: shorten it',
+    ]);
+  });
+
+  it('takes a line of exactly 64 KiB', async () => {
+    const line = `{"url":"https://host/a","headers":{}`.padEnd(65_535, ' ') + '}';
+    expect(await read(`${line}\r\n${line.replace('/a', '/b')}`)).toHaveLength(2);
+  });
+
+  it('keeps the first 20 problems, counts them all, and yields nothing after the first', async () => {
+    const lines = Array.from({ length: 5_000 }, (_, index) => (index < 1_500 ? `https://host/${index}` : 'nothing'));
+    const yielded: ManifestTask[] = [];
+    const reading = async () => {
+      for await (const tasks of readManifest(async () => chunked(lines.join('\n'), 1_024), {
+        prefix: '',
+        signal: new AbortController().signal,
+      }))
+        yielded.push(...tasks);
+    };
+    await expect(reading()).rejects.toMatchObject({ code: 'INVALID_MANIFEST', disposition: 'reject', total: 3_500 });
+    expect(yielded).toHaveLength(1_000);
+    const error = await errorOf(lines.join('\n'));
+    expect(error.problems.map(({ line }) => line)).toEqual(Array.from({ length: 20 }, (_, index) => 1_501 + index));
+    expect(error.message).toBe('The manifest has 3500 problems, first in line 1501: url is no absolute URL: give an http, https or s3 URL');
+  });
+
+  it('that is gzip and broken is refused, whatever could be read before', async () => {
+    const whole = gzipSync(JSONL);
+    expect(await problemsOf(whole.subarray(0, -9))).toEqual([expect.stringContaining('the gzip data is broken')]);
+    whole[20] = 0xff;
+    whole[21] = 0xff;
+    expect(await problemsOf(whole)).toEqual([expect.stringContaining('the gzip data is broken')]);
+  });
+
+  it('with too many tasks is refused', async () => {
+    const lines = Array.from({ length: 11 }, (_, index) => `https://host/${index}`).join('\n');
+    expect(await read(lines, { maxTasks: 11 })).toHaveLength(11);
+    expect(await problemsOf(lines, { maxTasks: 10 })).toEqual(['11: more than 10 tasks: split the export into several jobs']);
+  });
+
+  it('counts the prefix into the length of keys', async () => {
+    const line = `https://host/${'x'.repeat(1_000)}`;
+    expect(await read(line, { prefix: `${'p'.repeat(23)}/` })).toHaveLength(1);
+    expect(await problemsOf(line, { prefix: `${'p'.repeat(24)}/` })).toEqual([expect.stringContaining('1024 bytes')]);
+  });
+
+  it('shows no URL', async () => {
+    const error = await errorOf(
+      '{"url":"gopher://host/?sig=secret"}\n{"url":"https://u:secret@host/a"}\n{"url":"secret"\n{"secret":1,"url":2}',
+    );
+    expect(JSON.stringify([error.message, error.problems.slice(0, 3)])).not.toContain('secret');
+  });
+});
+
+describe('keys given twice', () => {
+  it('are found in every format, with both places', async () => {
+    expect(await problemsOf('https://host/a\nhttps://host/b\nhttps://other/a')).toEqual([
+      '3: key is also that of line 1: give each file its own',
+    ]);
+    expect(await problemsOf('[{"url":"https://host/a"},{"url":"https://host/b","key":"a"}]')).toEqual([
+      '1: element 2: key is also that of element 1: give each file its own',
+    ]);
+  });
+
+  it('are listed by line among the other problems, and counted', async () => {
+    const lines = [
+      'https://host/a',
+      'nothing',
+      'https://host/a',
+      'nothing',
+      'https://host/a',
+      ...Array.from({ length: 50 }, (_, index) => `https://host/b${index % 25}`),
+    ];
+    const error = await errorOf(lines.join('\n'));
+    expect(error.problems.slice(0, 5).map(({ line }) => line)).toEqual([2, 3, 4, 5, 31]);
+    expect(error.problems).toHaveLength(20);
+    expect(error.total).toBe(29);
+  });
+
+  it('are looked for in a second reading, which must be of the same manifest', async () => {
+    const contents = ['https://host/a\nhttps://host/a', 'https://host/a\nhttps://host/b'];
+    const reading = async () => {
+      for await (const _ of readManifest(async () => chunked(contents.shift() ?? '', 1_024), {
+        prefix: '',
+        signal: new AbortController().signal,
+      }));
+    };
+    await expect(reading()).rejects.toMatchObject({ code: 'MANIFEST_CHANGED', disposition: 'retry' });
+  });
+
+  it('cost no second reading when there are none', async () => {
+    let opened = 0;
+    const open = async () => (opened++, chunked(JSONL, 10));
+    for await (const _ of readManifest(open, { prefix: '', signal: new AbortController().signal }));
+    expect(opened).toBe(1);
+  });
+});
+
+describe('the source of a manifest', () => {
+  it.each(['jsonl', 'json', 'csv', undefined] as const)('that fails passes its own error on (%s)', async (format) => {
+    for (const start of [JSONL, gzipSync(JSONL).subarray(0, 20)]) {
+      const body = Readable.from(
+        (function* () {
+          yield Buffer.from(start);
+          throw new AppError('SOURCE_CUT', 'cut', { disposition: 'retry' });
+        })(),
+      );
+      const reading = async () => {
+        for await (const _ of readManifest(async () => body, { format, prefix: '', signal: new AbortController().signal }));
+      };
+      await expect(reading()).rejects.toMatchObject({ code: 'SOURCE_CUT' });
+      expect(body.destroyed).toBe(true);
+    }
+  });
+
+  it('is let go when the signal is aborted', async () => {
+    const controller = new AbortController();
+    const silent = new Readable({ read: () => undefined });
+    const reading = readManifest(async () => silent, { prefix: '', signal: controller.signal }).next();
+    await new Promise((resolve) => void setImmediate(resolve));
+    controller.abort();
+    await expect(reading).rejects.toMatchObject({ name: 'AbortError' });
+    expect(silent.destroyed).toBe(true);
+  });
+});

@@ -1,0 +1,58 @@
+import { describe, expect, it } from '@jest/globals';
+import { MIN_PART_BYTES } from '../../../src/worker-pool/domain/part-plan.js';
+import { MemoryBudget } from '../../../src/worker-pool/threads/memory-budget.js';
+import { fillParts } from '../../../src/worker-pool/threads/part-filler.js';
+
+async function* body(total: number, chunkBytes: number): AsyncGenerator<Buffer, void> {
+  for (let sent = 0; sent < total; sent += chunkBytes) yield Buffer.alloc(Math.min(chunkBytes, total - sent), sent & 0xff);
+}
+
+async function parts(total: number, size: number | undefined, budget = new MemoryBudget(64 * MIN_PART_BYTES)) {
+  const filled: { number: number; bytes: number; last: boolean }[] = [];
+  for await (const part of fillParts(body(total, 1_000_003), { size, budget, signal: new AbortController().signal })) {
+    filled.push({ number: part.number, bytes: part.bytes.length, last: part.last });
+    part.release();
+  }
+  return filled;
+}
+
+const P = MIN_PART_BYTES;
+
+describe('fillParts', () => {
+  it.each([
+    { total: 0, cut: [0] },
+    { total: 5, cut: [5] },
+    { total: P, cut: [P] },
+    { total: P + 1, cut: [P, 1] },
+    { total: 2 * P, cut: [P, P] },
+    { total: 2 * P + 7, cut: [P, P, 7] },
+  ])('cuts $total bytes into $cut, of known and of unknown length, and knows which is the last', async ({ total, cut }) => {
+    const expected = cut.map((bytes, index) => ({ number: index + 1, bytes, last: index === cut.length - 1 }));
+    expect(await parts(total, total)).toEqual(expected);
+    expect(await parts(total, undefined)).toEqual(expected);
+  });
+
+  it('asks for no more memory than a file of known size has', async () => {
+    const budget = new MemoryBudget(64 * P);
+    const filling = fillParts(body(5, 1), { size: 5, budget, signal: new AbortController().signal });
+    const part = await filling.next();
+    expect(budget.heldBytes).toBe(5);
+    part.value?.release();
+  });
+
+  it('gives its buffer back when the body fails', async () => {
+    const budget = new MemoryBudget(64 * P);
+    async function* failing(): AsyncGenerator<Buffer, void> {
+      yield Buffer.alloc(10);
+      throw new Error('cut');
+    }
+    const filling = fillParts(failing(), { size: undefined, budget, signal: new AbortController().signal });
+    await expect(filling.next()).rejects.toThrow('cut');
+    expect(budget.heldBytes).toBe(0);
+  });
+
+  it('refuses what does not fit the parts of an object', async () => {
+    const filling = fillParts(body(0, 1), { size: 60 * 1024 ** 4, budget: new MemoryBudget(1), signal: new AbortController().signal });
+    await expect(filling.next()).rejects.toMatchObject({ code: 'TOO_LARGE', disposition: 'reject' });
+  });
+});

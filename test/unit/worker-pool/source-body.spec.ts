@@ -1,0 +1,48 @@
+import { describe, expect, it } from '@jest/globals';
+import { PassThrough, Readable } from 'node:stream';
+import { setTimeout as wait } from 'node:timers/promises';
+import { readBody, type BodyExpectation } from '../../../src/worker-pool/threads/source-body.js';
+
+async function drain(body: Readable, expected: Partial<BodyExpectation> = {}): Promise<number> {
+  let bytes = 0;
+  for await (const chunk of readBody(body, { stallTimeoutMs: 10_000, signal: new AbortController().signal, ...expected }))
+    bytes += chunk.length;
+  return bytes;
+}
+
+const of = (...chunks: string[]) => Readable.from(chunks.map((chunk) => Buffer.from(chunk)));
+
+describe('readBody', () => {
+  it('passes what is as long as expected', async () => {
+    expect(await drain(of('abc', 'de'), { size: 5 })).toBe(5);
+    expect(await drain(of(), { size: 0 })).toBe(0);
+    expect(await drain(of('abc'))).toBe(3);
+  });
+
+  it.each([4, 6])('fails when %i bytes are expected of 5', async (size) => {
+    await expect(drain(of('abc', 'de'), { size })).rejects.toMatchObject({ code: 'SIZE_MISMATCH', disposition: 'retry' });
+  });
+
+  it('gives up on a body that sends nothing while it is read', async () => {
+    const silent = new PassThrough();
+    await expect(drain(silent, { stallTimeoutMs: 20 })).rejects.toMatchObject({ code: 'SOURCE_STALLED', disposition: 'retry' });
+    expect(silent.destroyed).toBe(true);
+  });
+
+  it('does not count the time in which nobody reads', async () => {
+    const body = readBody(of('a', 'b'), { stallTimeoutMs: 20, signal: new AbortController().signal });
+    await body.next();
+    await wait(60);
+    expect((await body.next()).value).toEqual(Buffer.from('b'));
+    await body.return();
+  });
+
+  it('ends with the reason of its signal and destroys the body', async () => {
+    const abort = new AbortController();
+    const silent = new PassThrough();
+    const draining = drain(silent, { signal: abort.signal });
+    abort.abort(new Error('enough'));
+    await expect(draining).rejects.toThrow('enough');
+    expect(silent.destroyed).toBe(true);
+  });
+});
