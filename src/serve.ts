@@ -15,6 +15,7 @@ export async function serve(): Promise<void> {
   lifecycle.register('http', {
     start: async () => {
       await app.listen(http.port, http.host);
+      logger.info('HTTP server listening', { url: await app.getUrl() });
     },
     stop: () => app.close(),
   });

@@ -4,6 +4,7 @@ import { CreateStateMachineCommand, SFNClient } from '@aws-sdk/client-sfn';
 import { SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { defineResources, type ResourceDefinitions } from '../resources.js';
 import { exportStateMachine } from '../state-machine/index.js';
+import { claimDataDir } from './data-dir.js';
 import { createTable, startDynamoDb } from './dynamodb.js';
 import { FaultRules } from './gateway-faults.js';
 import { Gateway } from './gateway.js';
@@ -56,11 +57,12 @@ type Endpoints = LocalAws['endpoints'];
 
 /**
  * Starts DynamoDB, SQS, S3 and Step Functions on the loopback address and creates in them what `infra/resources.ts` defines.
- * @throws Error with code `EADDRINUSE` for a port in use; nothing is left running then
+ * @throws Error with code `EADDRINUSE` for a port in use, and for a data directory in use; nothing is left running then
  */
 export async function startLocalAws(options: LocalAwsOptions = {}): Promise<LocalAws> {
   const running = new Running();
   try {
+    if (options.dataDir !== undefined) running.add(await claimDataDir(options.dataDir));
     const definitions = defineResources('local');
     const log = new RequestLog();
     const faults = new FaultRules();

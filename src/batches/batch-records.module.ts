@@ -13,8 +13,8 @@ import { BatchRepositoryPort } from './application/batch-repository.port.js';
     {
       provide: BatchRepositoryPort,
       inject: [AwsClients, CONFIGURATION, Clock],
-      useFactory: ({ dynamoDb }: AwsClients, { tables }: Configuration, clock: Clock) =>
-        new DynamoDbBatchRepositoryAdapter(dynamoDb, tables.batches, clock),
+      useFactory: ({ dynamoDb }: AwsClients, { tables, exports }: Configuration, clock: Clock) =>
+        new DynamoDbBatchRepositoryAdapter(dynamoDb, { table: tables.batches, retentionDays: exports.retentionDays }, clock),
     },
     {
       provide: JobBatchesPort,

@@ -62,7 +62,16 @@ import { TaskHeartbeatService } from './application/task-heartbeat.service.js';
     },
     {
       provide: HeartbeatOrchestratorService,
-      inject: [CONFIGURATION, JobStateRepositoryPort, LiveCoordinatorsPort, TaskHeartbeatService, CompleteJobUseCase, Clock, AppLogger, Metrics],
+      inject: [
+        CONFIGURATION,
+        JobStateRepositoryPort,
+        LiveCoordinatorsPort,
+        TaskHeartbeatService,
+        CompleteJobUseCase,
+        Clock,
+        AppLogger,
+        Metrics,
+      ],
       useFactory: (
         { stepFunctions }: Configuration,
         jobs: JobStateRepositoryPort,

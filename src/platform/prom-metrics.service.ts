@@ -46,8 +46,10 @@ export class PromMetricsService extends Metrics {
   constructor() {
     super();
     const registers = [this.registry];
-    for (const [name, [help, labelNames]] of Object.entries(COUNTERS)) this.counters.set(name, new Counter({ name, help, labelNames, registers }));
-    for (const [name, [help, labelNames]] of Object.entries(GAUGES)) this.gauges.set(name, new Gauge({ name, help, labelNames, registers }));
+    for (const [name, [help, labelNames]] of Object.entries(COUNTERS))
+      this.counters.set(name, new Counter({ name, help, labelNames, registers }));
+    for (const [name, [help, labelNames]] of Object.entries(GAUGES))
+      this.gauges.set(name, new Gauge({ name, help, labelNames, registers }));
     for (const [name, [help, labelNames]] of Object.entries(HISTOGRAMS))
       this.histograms.set(name, new Histogram({ name, help, labelNames, buckets: BUCKETS_S, registers }));
     this.loopDelay.enable();

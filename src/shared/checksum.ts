@@ -20,6 +20,8 @@ export function parseChecksum(algorithm: ChecksumAlgorithm, text: string): Parse
   const whole = digits.length === bare.length || bare.length % 4 === 0;
   if (whole && digits.length === Math.ceil((bytes * 4) / 3) && /^(?:[A-Za-z0-9+/]+|[A-Za-z0-9_-]+)$/.test(digits))
     return { ok: true, value: hexOfBase64(digits) };
+  if (algorithm === 'md5' && /^[0-9a-f]{32}-\d+$/i.test(bare))
+    return { ok: false, reason: 'is the ETag of a multipart upload, which is no md5: leave it out' };
   return { ok: false, reason: `is no ${algorithm}: give ${bytes * 2} hex digits, or the base64 of ${bytes} bytes` };
 }
 

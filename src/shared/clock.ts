@@ -32,3 +32,8 @@ export class SystemClock extends Clock {
     });
   }
 }
+
+/** The `ttl` of a row that ended now, in epoch seconds: DynamoDB forgets it some time after that. */
+export function expiryS(clock: Clock, retentionDays: number): number {
+  return Math.floor(Date.parse(clock.nowIso()) / 1_000) + retentionDays * 86_400;
+}

@@ -46,7 +46,9 @@ export class BatchConsumer implements LifecyclePart {
     const parsed = parseBatchMessage(received.body);
     if (parsed.kind === 'newer') return;
     if (parsed.kind === 'unusable') {
-      this.tools.logger.error('A message on the batches queue is none of ours and is left to the dead-letter queue', { messageId: received.messageId });
+      this.tools.logger.error('A message on the batches queue is none of ours and is left to the dead-letter queue', {
+        messageId: received.messageId,
+      });
       return;
     }
     this.tools.metrics.gauge('batches_running', this.runBatch.batchesInHand + 1);

@@ -1,6 +1,13 @@
 import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb';
-import { GetCommand, paginateQuery, PutCommand, UpdateCommand, type DynamoDBDocumentClient, type UpdateCommandInput } from '@aws-sdk/lib-dynamodb';
-import { hash32, type Clock } from '../../shared/index.js';
+import {
+  GetCommand,
+  paginateQuery,
+  PutCommand,
+  UpdateCommand,
+  type DynamoDBDocumentClient,
+  type UpdateCommandInput,
+} from '@aws-sdk/lib-dynamodb';
+import { expiryS, hash32, type Clock } from '../../shared/index.js';
 import { BatchRepositoryPort, type BatchWrite, type NewBatch } from '../application/batch-repository.port.js';
 import type { BatchEntity, Lease, ResultFile } from '../domain/batch.entity.js';
 import { Checkpoint, type CheckpointState } from '../domain/checkpoint.js';
@@ -16,13 +23,14 @@ const IS_RUNNING = '#status = :running';
 const NEWER_THAN_WRITTEN = 'seq < :seq';
 
 const NAMES = { '#status': 'status', '#run': 'run' };
+const TTL_NAME = { '#ttl': 'ttl' };
 /** What only a running batch has. `heartbeatAt` stays as evidence, `lockToken` for ever. */
 const LEASE_FIELDS = 'lockedBy, claimId, lockedAt, runningShard';
 
 export class DynamoDbBatchRepositoryAdapter extends BatchRepositoryPort {
   constructor(
     private readonly client: DynamoDBDocumentClient,
-    private readonly table: string,
+    private readonly settings: { table: string; retentionDays: number },
     private readonly clock: Clock,
   ) {
     super();
@@ -42,7 +50,9 @@ export class DynamoDbBatchRepositoryAdapter extends BatchRepositoryPort {
     };
     try {
       // A second expander, or a retry, finds the row and leaves it: it may be running already.
-      await this.client.send(new PutCommand({ TableName: this.table, Item: item, ConditionExpression: 'attribute_not_exists(jobId)' }));
+      await this.client.send(
+        new PutCommand({ TableName: this.settings.table, Item: item, ConditionExpression: 'attribute_not_exists(jobId)' }),
+      );
       return 'created';
     } catch (error) {
       if (error instanceof ConditionalCheckFailedException) return 'exists';
@@ -51,7 +61,9 @@ export class DynamoDbBatchRepositoryAdapter extends BatchRepositoryPort {
   }
 
   async find(jobId: string, batchNo: number): Promise<BatchEntity | undefined> {
-    const { Item } = await this.client.send(new GetCommand({ TableName: this.table, Key: { jobId, batchNo }, ConsistentRead: true }));
+    const { Item } = await this.client.send(
+      new GetCommand({ TableName: this.settings.table, Key: { jobId, batchNo }, ConsistentRead: true }),
+    );
     return Item === undefined ? undefined : toBatchEntity(Item);
   }
 
@@ -59,7 +71,7 @@ export class DynamoDbBatchRepositoryAdapter extends BatchRepositoryPort {
     const pages = paginateQuery(
       { client: this.client },
       {
-        TableName: this.table,
+        TableName: this.settings.table,
         KeyConditionExpression: 'jobId = :jobId',
         ExpressionAttributeValues: { ':jobId': jobId },
         ConsistentRead: true,
@@ -96,11 +108,17 @@ export class DynamoDbBatchRepositoryAdapter extends BatchRepositoryPort {
     return this.updateUnderLease(lease, seq, state, { set: progressed ? ', progressedAt = :now' : '' });
   }
 
-  async end(lease: Lease, seq: number, state: CheckpointState, resultKeys: { succeeded: ResultFile; failed: ResultFile }): Promise<BatchWrite> {
+  async end(
+    lease: Lease,
+    seq: number,
+    state: CheckpointState,
+    resultKeys: { succeeded: ResultFile; failed: ResultFile },
+  ): Promise<BatchWrite> {
     return this.updateUnderLease(lease, seq, state, {
-      set: ', progressedAt = :now, #status = :succeeded, resultKeys = :resultKeys',
+      set: ', progressedAt = :now, #status = :succeeded, resultKeys = :resultKeys, #ttl = :ttl',
       remove: ` REMOVE ${LEASE_FIELDS}`,
-      values: { ':succeeded': 'succeeded', ':resultKeys': resultKeys },
+      names: TTL_NAME,
+      values: { ':succeeded': 'succeeded', ':resultKeys': resultKeys, ':ttl': this.expiryS() },
     });
   }
 
@@ -122,10 +140,16 @@ export class DynamoDbBatchRepositoryAdapter extends BatchRepositoryPort {
   async cancel(batch: { jobId: string; batchNo: number }, run: number): Promise<BatchWrite> {
     // A canceller that was paused while the job was reopened must not take the new run's batches down.
     return this.update(batch, {
-      UpdateExpression: `SET #status = :cancelled REMOVE ${LEASE_FIELDS}`,
+      UpdateExpression: `SET #status = :cancelled, #ttl = :ttl REMOVE ${LEASE_FIELDS}`,
       ConditionExpression: '#run <= :run AND #status IN (:queued, :running)',
-      ExpressionAttributeNames: NAMES,
-      ExpressionAttributeValues: { ':cancelled': 'cancelled', ':queued': 'queued', ':running': 'running', ':run': run },
+      ExpressionAttributeNames: { ...NAMES, ...TTL_NAME },
+      ExpressionAttributeValues: {
+        ':cancelled': 'cancelled',
+        ':queued': 'queued',
+        ':running': 'running',
+        ':run': run,
+        ':ttl': this.expiryS(),
+      },
     });
   }
 
@@ -137,14 +161,14 @@ export class DynamoDbBatchRepositoryAdapter extends BatchRepositoryPort {
     lease: Lease,
     seq: number,
     state: CheckpointState,
-    more: { set: string; remove?: string; values?: Record<string, unknown> },
+    more: { set: string; remove?: string; names?: Record<string, string>; values?: Record<string, unknown> },
   ): Promise<BatchWrite> {
     return this.update(lease, {
       UpdateExpression:
         'SET done = :done, failures = :failures, completed = :completed, failed = :failed, #bytes = :bytes, seq = :seq, heartbeatAt = :now' +
         `${more.set}${more.remove ?? ''}`,
       ConditionExpression: [MY_LOCK, SAME_RUN, IS_RUNNING, NEWER_THAN_WRITTEN].join(' AND '),
-      ExpressionAttributeNames: { ...NAMES, '#bytes': 'bytes' },
+      ExpressionAttributeNames: { ...NAMES, '#bytes': 'bytes', ...more.names },
       ExpressionAttributeValues: {
         ':done': state.done,
         ':failures': Object.fromEntries(state.failures),
@@ -161,6 +185,10 @@ export class DynamoDbBatchRepositoryAdapter extends BatchRepositoryPort {
     });
   }
 
+  private expiryS(): number {
+    return expiryS(this.clock, this.settings.retentionDays);
+  }
+
   private async update(
     key: { jobId: string; batchNo: number },
     input: Omit<UpdateCommandInput, 'TableName' | 'Key'> & { ConditionExpression: string },
@@ -168,7 +196,7 @@ export class DynamoDbBatchRepositoryAdapter extends BatchRepositoryPort {
     const { jobId, batchNo } = key;
     try {
       const { Attributes } = await this.client.send(
-        new UpdateCommand({ TableName: this.table, Key: { jobId, batchNo }, ReturnValues: 'ALL_NEW', ...input }),
+        new UpdateCommand({ TableName: this.settings.table, Key: { jobId, batchNo }, ReturnValues: 'ALL_NEW', ...input }),
       );
       return { kind: 'written', batch: toBatchEntity(Attributes) };
     } catch (error) {

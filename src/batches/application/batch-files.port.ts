@@ -24,7 +24,15 @@ export interface Segment {
 
 /** How a task ended; `null` is what a takeover cannot know again. */
 export type TaskResult =
-  | { success: true; position: number; size: number; etag: string; sha256: string | null; attempts: number | null; durationMs: number | null }
+  | {
+      success: true;
+      position: number;
+      size: number;
+      etag: string;
+      sha256: string | null;
+      attempts: number | null;
+      durationMs: number | null;
+    }
   | { success: false; position: number; code: string; message: string | null; httpStatus: number | null; attempts: number | null };
 
 /** The files of a batch in S3. */

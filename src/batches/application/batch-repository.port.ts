@@ -25,7 +25,12 @@ export abstract class BatchRepositoryPort {
   /** IF the lease holds (lockToken, run, running) and `seq` is newer. `progressed`: bytes or results moved since the last one. */
   abstract checkpoint(lease: Lease, seq: number, state: CheckpointState, progressed: boolean): Promise<BatchWrite>;
   /** running → succeeded with the last of the checkpoint, on the same condition. */
-  abstract end(lease: Lease, seq: number, state: CheckpointState, resultKeys: { succeeded: ResultFile; failed: ResultFile }): Promise<BatchWrite>;
+  abstract end(
+    lease: Lease,
+    seq: number,
+    state: CheckpointState,
+    resultKeys: { succeeded: ResultFile; failed: ResultFile },
+  ): Promise<BatchWrite>;
   /** running → queued, IF the lease holds; attempts unchanged, lockToken kept. */
   abstract release(lease: Lease): Promise<BatchWrite>;
   /** queued | running → cancelled, IF its run is not newer. */

@@ -45,7 +45,10 @@ export class ReleaseBatchUseCase {
         return await this.queue.send([message]);
       } catch (error) {
         if (tried === TRIES) {
-          this.logger.error('Batch handed back without a message; it waits for the job to be repaired', { ...message, error: toLoggable(error) });
+          this.logger.error('Batch handed back without a message; it waits for the job to be repaired', {
+            ...message,
+            error: toLoggable(error),
+          });
           return;
         }
         await this.clock.sleep(PAUSE_MS);

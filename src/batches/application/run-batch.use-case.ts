@@ -47,7 +47,10 @@ export class RunBatchUseCase {
     const claimedAt = this.clock.monotonicMs();
     const claim = await this.claims.claim(message, this.settings.coordinatorId);
     await deleteMessage().catch((error: unknown) =>
-      this.logger.warn('A batch message could not be deleted; it will be dropped when it comes again', { ...message, error: toLoggable(error) }),
+      this.logger.warn('A batch message could not be deleted; it will be dropped when it comes again', {
+        ...message,
+        error: toLoggable(error),
+      }),
     );
     if (claim.kind === 'drop') {
       this.logger.debug('Batch message dropped', { ...message, reason: claim.reason });

@@ -123,7 +123,10 @@ export class RunningBatch {
         return this.stop('lost');
       }
       if (outcome.kind === 'unknown' && this.remainingMs() <= 0) {
-        this.services.logger.warn('Batch given up: its lease could not be renewed in time', { ...this.fields(), error: toLoggable(outcome.cause) });
+        this.services.logger.warn('Batch given up: its lease could not be renewed in time', {
+          ...this.fields(),
+          error: toLoggable(outcome.cause),
+        });
         return this.stop('fenced');
       }
       waitMs = outcome.kind === 'unknown' ? RETRY_UNKNOWN_MS : this.settings.heartbeatIntervalMs;
@@ -134,7 +137,8 @@ export class RunningBatch {
   private async countOrLook(state: CheckpointState): Promise<void> {
     const { jobId, run } = this.lease;
     try {
-      const changed = state.completed !== this.counted.completed || state.failed !== this.counted.failed || state.bytes !== this.counted.bytes;
+      const changed =
+        state.completed !== this.counted.completed || state.failed !== this.counted.failed || state.bytes !== this.counted.bytes;
       if (changed) {
         const outcome = await this.services.counter.countUp(jobId, this.lease, state, false);
         if (outcome.kind === 'stop') return this.stop('job-over');

@@ -145,14 +145,18 @@ export class TaskDispatcherService {
       return;
     }
     const durationMs = Math.round(this.clock.monotonicMs() - dispatched.startedAt);
-    this.metrics.increment('tasks_total', outcome.success ? { outcome: 'succeeded', code: '' } : { outcome: 'failed', code: outcome.error.code });
+    this.metrics.increment(
+      'tasks_total',
+      outcome.success ? { outcome: 'succeeded', code: '' } : { outcome: 'failed', code: outcome.error.code },
+    );
     this.metrics.increment('bytes_total', {}, outcome.bytesProcessed);
     this.metrics.observe('task_duration_seconds', durationMs / 1_000);
     source.onResult(position, outcome, attempts, durationMs);
   }
 
   private mayRetry(error: TaskFailure, attempts: number): boolean {
-    const limit = error.code === 'CHECKSUM_MISMATCH' ? Math.min(CHECKSUM_ATTEMPTS, this.settings.taskMaxAttempts) : this.settings.taskMaxAttempts;
+    const limit =
+      error.code === 'CHECKSUM_MISMATCH' ? Math.min(CHECKSUM_ATTEMPTS, this.settings.taskMaxAttempts) : this.settings.taskMaxAttempts;
     return (error.retryable || error.code === 'CHECKSUM_MISMATCH') && attempts < limit;
   }
 

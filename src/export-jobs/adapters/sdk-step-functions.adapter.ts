@@ -1,9 +1,4 @@
-import {
-  SendTaskFailureCommand,
-  SendTaskHeartbeatCommand,
-  SendTaskSuccessCommand,
-  SFNClient,
-} from '@aws-sdk/client-sfn';
+import { SendTaskFailureCommand, SendTaskHeartbeatCommand, SendTaskSuccessCommand, SFNClient } from '@aws-sdk/client-sfn';
 import { StepFunctionsPort, type TokenAnswer } from '../application/step-functions.port.js';
 
 /** The token expired, its execution stopped or timed out, or it was answered. */

@@ -139,7 +139,12 @@ export class CompleteJobUseCase {
 }
 
 /** The one answer that follows from a job and its outcome. */
-export function answerOf(job: ExportJobEntity, outcome: JobOutcome, resultKey: string | undefined, failures: readonly FailedTask[]): Answer {
+export function answerOf(
+  job: ExportJobEntity,
+  outcome: JobOutcome,
+  resultKey: string | undefined,
+  failures: readonly FailedTask[],
+): Answer {
   const summary = summarize(job, resultKey);
   if (outcome.error === undefined) return { kind: 'success', output: JSON.stringify(summary) };
   return { kind: 'failure', ...failureAnswer(outcome.error, summary, failures) };

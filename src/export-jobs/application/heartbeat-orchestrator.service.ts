@@ -164,7 +164,9 @@ export class HeartbeatOrchestratorService {
     if (this.finishing.has(job.jobId)) return false;
     const finish = this.completeJob
       .complete(job.jobId)
-      .catch((error: unknown) => this.logger.error('Job could not be finished; the next turn tries again', { jobId: job.jobId, error: toLoggable(error) }))
+      .catch((error: unknown) =>
+        this.logger.error('Job could not be finished; the next turn tries again', { jobId: job.jobId, error: toLoggable(error) }),
+      )
       .finally(() => this.finishing.delete(job.jobId));
     this.finishing.set(job.jobId, finish);
     return true;
@@ -174,7 +176,8 @@ export class HeartbeatOrchestratorService {
     const withToken = jobs.filter((job) => job.taskToken !== undefined).length;
     this.metrics.gauge('jobs_active_with_token', withToken);
     this.metrics.gauge('jobs_active_without_token', jobs.length - withToken);
-    for (const job of jobs) this.logger.debug('Job is active', { jobId: job.jobId, status: job.status, progress: JobStateVO.of(job).progress });
+    for (const job of jobs)
+      this.logger.debug('Job is active', { jobId: job.jobId, status: job.status, progress: JobStateVO.of(job).progress });
   }
 }
 

@@ -5,8 +5,7 @@ import { JobStateRepositoryPort } from './job-state-repository.port.js';
 
 export type CountOutcome =
   /** The row records at least this for the batch. */
-  | { kind: 'counted'; job: ExportJobEntity }
-  | { kind: 'stop'; reason: 'job-not-counting' | 'other-run' | 'job-missing' };
+  { kind: 'counted'; job: ExportJobEntity } | { kind: 'stop'; reason: 'job-not-counting' | 'other-run' | 'job-missing' };
 
 /** Brings the counters of a job up to what a batch's row already holds: read, decide, write, and on refusal once more. */
 @Injectable()

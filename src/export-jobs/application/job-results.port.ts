@@ -10,5 +10,8 @@ export abstract class JobResultsPort {
    * Writes `manifest.json` and `failed.jsonl` of the job's run from the result files that its batch rows recorded.
    * The same rows again write the same bytes.
    */
-  abstract writeManifest(job: ExportJobEntity, batches: readonly BatchSummary[]): Promise<{ resultKey: string; firstFailures: FailedTask[] }>;
+  abstract writeManifest(
+    job: ExportJobEntity,
+    batches: readonly BatchSummary[],
+  ): Promise<{ resultKey: string; firstFailures: FailedTask[] }>;
 }

@@ -1,11 +1,4 @@
-import type {
-  ActiveStatus,
-  BatchCount,
-  Callback,
-  ExpansionPlan,
-  ExportJobEntity,
-  JobOutcome,
-} from '../domain/export-job.entity.js';
+import type { ActiveStatus, BatchCount, Callback, ExpansionPlan, ExportJobEntity, JobOutcome } from '../domain/export-job.entity.js';
 
 export interface NewJob extends Pick<
   ExportJobEntity,
@@ -57,7 +50,12 @@ export abstract class JobStateRepositoryPort {
   /** PROCESSING | DOWNLOADING → FINALIZING, IF run, status and counters are as observed. */
   abstract beginFinalizing(observed: ExportJobEntity, outcome: JobOutcome): Promise<ConditionalWrite>;
   /** FINALIZING → its outcome's status, IF same run; the row loses its token. */
-  abstract end(jobId: string, run: number, outcome: JobOutcome, answered: { resultKey?: string; callback: Callback }): Promise<ConditionalWrite>;
+  abstract end(
+    jobId: string,
+    run: number,
+    outcome: JobOutcome,
+    answered: { resultKey?: string; callback: Callback },
+  ): Promise<ConditionalWrite>;
   /** PROCESSING | DOWNLOADING → CANCELLED, IF same run and the row carries this (dead) token. */
   abstract cancelDead(jobId: string, run: number, taskToken: string): Promise<ConditionalWrite>;
   /** Active jobs for people, newest first; ended ones have left the index. */

@@ -41,7 +41,11 @@ export class SettleTokenService {
             return { done: false };
           case 'key-unusable':
             keyRefusals++;
-            this.logger.error('Task token cannot be answered: the key of the state machine is unusable', { jobId, attempt, reason: said.reason });
+            this.logger.error('Task token cannot be answered: the key of the state machine is unusable', {
+              jobId,
+              attempt,
+              reason: said.reason,
+            });
             return { done: false };
         }
       },

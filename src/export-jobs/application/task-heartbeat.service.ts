@@ -119,7 +119,8 @@ export class TaskHeartbeatService {
   private async onInvalid(job: ExportJobEntity, taskToken: string): Promise<void> {
     const invalid = this.recentAnswers.filter(Boolean).length;
     const mostly = this.recentAnswers.length >= ENOUGH_BEATS_TO_JUDGE && invalid > this.recentAnswers.length * MOSTLY_INVALID;
-    if (!mostly && (this.acceptedAt.has(taskToken) || job.lastHeartbeatAt !== undefined)) return this.onGone(job, taskToken, 'InvalidToken');
+    if (!mostly && (this.acceptedAt.has(taskToken) || job.lastHeartbeatAt !== undefined))
+      return this.onGone(job, taskToken, 'InvalidToken');
     this.logger.error('Step Functions does not know the token of a job: check region and account of this service; nothing is cancelled', {
       jobId: job.jobId,
     });

@@ -71,7 +71,11 @@ export class ExportJobConsumer implements LifecyclePart {
   async start(): Promise<void> {
     const { clock, logger } = this.tools;
     const timeoutS = await resolveVisibilityTimeoutS(this.queue, this.settings.visibility.timeoutS, logger);
-    this.visibility = new VisibilityHeartbeats(new SqsVisibilityAdapter(this.sqs), { intervalMs: this.settings.visibility.intervalMs, timeoutS }, this.tools);
+    this.visibility = new VisibilityHeartbeats(
+      new SqsVisibilityAdapter(this.sqs),
+      { intervalMs: this.settings.visibility.intervalMs, timeoutS },
+      this.tools,
+    );
     const visibility = this.visibility;
     this.loop = new PollLoop({
       name: 'Jobs queue',
@@ -102,7 +106,8 @@ export class ExportJobConsumer implements LifecyclePart {
     try {
       await this.process(message, signal);
       await held.stop();
-      if (held.error !== undefined) return this.tools.logger.warn('Job message was lost while it was worked on; it is not deleted', { messageId });
+      if (held.error !== undefined)
+        return this.tools.logger.warn('Job message was lost while it was worked on; it is not deleted', { messageId });
       await this.queue.delete(receiptHandle);
     } catch (error) {
       await held.stop();
@@ -132,9 +137,9 @@ export class ExportJobConsumer implements LifecyclePart {
       signal.throwIfAborted();
     } catch (error) {
       if (error instanceof AppError && error.disposition === 'reject') {
-        const reasons = error instanceof ManifestError ? error.problems.map(({ line, reason }) => `line ${line}: ${reason}`) : [error.message];
-        await completeJob.fail(request.jobId, { code: 'InvalidExportRequest', message: `${error.message}\n${reasons.join('\n')}` });
-        return rejectMessage.reject({ body: message.body, reasons: [error.message, ...reasons], jobId: request.jobId }, signal);
+        const reasons = manifestReasons(error);
+        await completeJob.fail(request.jobId, { code: 'InvalidExportRequest', message: reasons.join('\n') });
+        return rejectMessage.reject({ body: message.body, reasons, jobId: request.jobId }, signal);
       }
       if (!signal.aborted && message.receiveCount >= MAX_RECEIVE_COUNT)
         await completeJob.fail(request.jobId, {
@@ -154,4 +159,10 @@ export class ExportJobConsumer implements LifecyclePart {
     const timeoutS = this.stopping.signal.aborted ? 0 : COME_BACK_S * receiveCount;
     await this.queue.changeVisibilityBatch([{ receiptHandle, timeoutS }]).catch(() => undefined);
   }
+}
+
+/** The first says what is wrong as a whole; each of the others names a line. */
+function manifestReasons(error: AppError): string[] {
+  if (error instanceof ManifestError) return [error.message, ...error.problems.map(({ line, reason }) => `line ${line}: ${reason}`)];
+  return [`The manifest cannot be read (${error.code}): ${error.message}`];
 }

@@ -45,7 +45,11 @@ export async function resolveExportRequest(
   return { kind: 'ok', request };
 }
 
-function sourceOf(message: ExportJobMessage, files: readonly ManifestTask[] | undefined, template: string | undefined): RequestSource | undefined {
+function sourceOf(
+  message: ExportJobMessage,
+  files: readonly ManifestTask[] | undefined,
+  template: string | undefined,
+): RequestSource | undefined {
   if (files !== undefined) return { kind: 'files', files };
   const format = message.source?.format;
   const given = message.source?.manifest;

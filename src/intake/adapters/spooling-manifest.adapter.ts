@@ -77,10 +77,14 @@ export class SpoolingManifestAdapter extends ManifestPort {
       throw new AppError('MANIFEST_UNREADABLE', 'The manifest has no body', { disposition: 'retry' });
     } catch (error) {
       if (error instanceof Error && (error.name === 'NoSuchKey' || error.name === 'NoSuchBucket'))
-        throw new AppError('MANIFEST_MISSING', `There is no manifest at s3://${object.Bucket}/${object.Key}: write it before the message is sent`, {
-          disposition: 'reject',
-          cause: error,
-        });
+        throw new AppError(
+          'MANIFEST_MISSING',
+          `There is no manifest at s3://${object.Bucket}/${object.Key}: write it before the message is sent`,
+          {
+            disposition: 'reject',
+            cause: error,
+          },
+        );
       throw error;
     }
   }

@@ -53,7 +53,7 @@ export class AcceptJobUseCase {
       createdAt: this.clock.nowIso(),
     });
     if (kind === 'created') this.logger.info('Job accepted', { jobId });
-    for (let current: ExportJobEntity | undefined = job; current !== undefined; ) {
+    for (let current: ExportJobEntity | undefined = job; current !== undefined;) {
       const decision = decideAccept(current, request);
       switch (decision.kind) {
         case 'expand':
@@ -101,7 +101,12 @@ export class AcceptJobUseCase {
   }
 
   private async answerAsEnded(job: ExportJobEntity, taskToken: string, signal: AbortSignal): Promise<AcceptOutcome> {
-    const outcome = job.outcome ?? { status: 'CANCELLED' as const, ...(job.error === undefined ? {} : { error: job.error }), decidedAt: job.updatedAt, decidedBy: '' };
+    const outcome = job.outcome ?? {
+      status: 'CANCELLED' as const,
+      ...(job.error === undefined ? {} : { error: job.error }),
+      decidedAt: job.updatedAt,
+      decidedBy: '',
+    };
     await this.settle(job.jobId, taskToken, answerOf(job, outcome, job.resultKey, []), signal);
     this.logger.info('New task token answered as the job ended', { jobId: job.jobId, status: job.status });
     return 'acknowledge';
@@ -110,7 +115,12 @@ export class AcceptJobUseCase {
   private async refuse(request: ExportRequest, message: string, signal: AbortSignal): Promise<AcceptOutcome> {
     this.logger.warn('Job message refused: JobIdConflict', { jobId: request.jobId });
     if (request.taskToken !== undefined)
-      await this.settle(request.jobId, request.taskToken, { kind: 'failure', ...failureAnswer({ code: 'JobIdConflict', message }, { jobId: request.jobId }) }, signal);
+      await this.settle(
+        request.jobId,
+        request.taskToken,
+        { kind: 'failure', ...failureAnswer({ code: 'JobIdConflict', message }, { jobId: request.jobId }) },
+        signal,
+      );
     return 'acknowledge';
   }
 
@@ -130,7 +140,9 @@ export class AcceptJobUseCase {
         return false;
       case 'unavailable':
       case 'key-unusable':
-        throw new AppError('TOKEN_UNPROVED', `Step Functions did not say whether a token is alive: ${answer.reason}`, { disposition: 'retry' });
+        throw new AppError('TOKEN_UNPROVED', `Step Functions did not say whether a token is alive: ${answer.reason}`, {
+          disposition: 'retry',
+        });
     }
   }
 }

@@ -60,7 +60,12 @@ export class ExpandJobUseCase {
       const plan = await this.writeSegments(job, request, manifest, signal);
       const recorded = await this.jobs.recordPlan(job.jobId, job.run, plan);
       if (recorded.kind === 'written') {
-        this.logger.info('Job expanded', { jobId: job.jobId, totalTasks: plan.totalTasks, batches: plan.batchCount, batchSize: plan.batchSize });
+        this.logger.info('Job expanded', {
+          jobId: job.jobId,
+          totalTasks: plan.totalTasks,
+          batches: plan.batchCount,
+          batchSize: plan.batchSize,
+        });
         return recorded.job;
       }
     } finally {
@@ -118,5 +123,6 @@ async function* inBatches(tasks: AsyncIterable<ManifestTask>, size: number): Asy
 }
 
 function throwIfAborted(signal: AbortSignal): void {
-  if (signal.aborted) throw new AppError('EXPANSION_INTERRUPTED', 'The expansion was interrupted and goes on elsewhere', { disposition: 'yield' });
+  if (signal.aborted)
+    throw new AppError('EXPANSION_INTERRUPTED', 'The expansion was interrupted and goes on elsewhere', { disposition: 'yield' });
 }

@@ -12,7 +12,10 @@ export class RejectMessageUseCase {
     private readonly logger: AppLogger,
   ) {}
 
-  async reject(message: { body: string; reasons: readonly string[]; jobId?: string; taskToken?: string }, signal: AbortSignal): Promise<void> {
+  async reject(
+    message: { body: string; reasons: readonly string[]; jobId?: string; taskToken?: string },
+    signal: AbortSignal,
+  ): Promise<void> {
     const { body, reasons, jobId, taskToken } = message;
     this.logger.error('Job message cannot be used; a copy is on the dead-letter queue', { jobId, reasons });
     if (taskToken !== undefined) {

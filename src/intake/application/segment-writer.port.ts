@@ -3,5 +3,9 @@ import type { ManifestTask } from '../domain/manifest-task.js';
 
 export abstract class SegmentWriterPort {
   /** Writes the segment of one batch: a header with what its tasks share, then a line a task. */
-  abstract write(request: ExportRequest, at: { key: string; batchNo: number; firstIndex: number }, tasks: readonly ManifestTask[]): Promise<void>;
+  abstract write(
+    request: ExportRequest,
+    at: { key: string; batchNo: number; firstIndex: number },
+    tasks: readonly ManifestTask[],
+  ): Promise<void>;
 }

@@ -25,7 +25,11 @@ export async function writeText(client: S3Client, at: S3Location, text: string, 
 }
 
 /** Writes lines of any number while holding one part in memory; nothing becomes visible unless the lines end well. */
-export async function writeLines(client: S3Client, at: S3Location, lines: AsyncIterable<string> | Iterable<string>): Promise<{ size: number }> {
+export async function writeLines(
+  client: S3Client,
+  at: S3Location,
+  lines: AsyncIterable<string> | Iterable<string>,
+): Promise<{ size: number }> {
   const upload = new LineUpload(client, at);
   try {
     for await (const line of lines) await upload.add(`${line}\n`);

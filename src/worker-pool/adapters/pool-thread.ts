@@ -217,7 +217,7 @@ export class PoolThread {
 export const ABORTED: TaskFailure = { code: 'ABORTED', message: 'the task was aborted', retryable: true };
 
 export function threadLost(cause?: unknown): TaskFailure {
-  const isMemory = cause instanceof Error && 'code' in cause && cause.code === 'ERR_WORKER_OUT_OF_MEMORY';
+  const isMemory = typeof cause === 'object' && cause !== null && 'code' in cause && cause.code === 'ERR_WORKER_OUT_OF_MEMORY';
   return { code: 'THREAD_LOST', message: isMemory ? 'the worker thread ran out of memory' : 'the worker thread ended', retryable: true };
 }
 

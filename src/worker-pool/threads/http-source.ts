@@ -79,7 +79,7 @@ function callerHeaders(headers: Record<string, string>): Record<string, string> 
 }
 
 function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'unknown';
+  return typeof error === 'object' && error !== null && 'code' in error && typeof error.code === 'string' ? error.code : 'unknown';
 }
 
 function isReset(error: unknown): boolean {

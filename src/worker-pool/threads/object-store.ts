@@ -11,12 +11,12 @@ import {
   type S3Client,
 } from '@aws-sdk/client-s3';
 import { crc32 } from 'node:zlib';
-import type { StoredObject } from '../domain/object-metadata.js';
 import { isRetryableStatus } from '../domain/http-response.js';
+import type { StoredObject } from '../domain/object-metadata.js';
 import type { S3Location } from '../domain/s3-uri.js';
 import { TransferError } from '../domain/transfer-error.js';
-import { crc32Base64 } from './digests.js';
 import { hex32 } from './crc.js';
+import { crc32Base64 } from './digests.js';
 import { requestTimeoutMs } from './s3-client.js';
 
 export interface ObjectAttributes {
@@ -121,6 +121,9 @@ export class ObjectStore {
     return this.options.fullObjectCrc32 ? { ChecksumCRC32: crc32Base64(hex32(crc32(bytes))) } : {};
   }
 }
+
+/** The calls of an ObjectStore, for whoever makes them. */
+export type ObjectCalls = Pick<ObjectStore, keyof ObjectStore>;
 
 function target(at: S3Location): { Bucket: string; Key: string } {
   return { Bucket: at.bucket, Key: at.key };

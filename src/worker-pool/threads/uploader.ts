@@ -2,7 +2,7 @@ import type { CompletedPart } from '@aws-sdk/client-s3';
 import type { S3Location } from '../domain/s3-uri.js';
 import { TransferError } from '../domain/transfer-error.js';
 import type { MemoryBudget } from './memory-budget.js';
-import type { ObjectAttributes, ObjectStore } from './object-store.js';
+import type { ObjectAttributes, ObjectCalls } from './object-store.js';
 import { fillParts, type FilledPart } from './part-filler.js';
 
 export interface UploadRequest {
@@ -37,7 +37,7 @@ const REPAIR_TIMEOUT_MS = 2_000;
  */
 export class Uploader {
   constructor(
-    private readonly store: ObjectStore,
+    private readonly store: ObjectCalls,
     private readonly budget: MemoryBudget,
     private readonly concurrency: number,
   ) {}

@@ -24,7 +24,7 @@ beforeEach(async () => {
 });
 afterEach(() => s3.close());
 
-const put = (Key: string, Body: PutObjectCommandInput['Body'], more: Partial<PutObjectCommandInput> = {}) =>
+const put = (Key: string, Body: NonNullable<PutObjectCommandInput['Body']>, more: Partial<PutObjectCommandInput> = {}) =>
   client.send(new PutObjectCommand({ Bucket: BUCKET, Key, Body, ...more }));
 const get = (Key: string, more: Partial<GetObjectCommandInput> = {}) => client.send(new GetObjectCommand({ Bucket: BUCKET, Key, ...more }));
 const textAt = async (key: string, more: Partial<GetObjectCommandInput> = {}) => (await get(key, more)).Body?.transformToString();

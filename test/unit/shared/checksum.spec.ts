@@ -25,7 +25,6 @@ describe('parseChecksum', () => {
   }
 
   it.each([
-    ['md5', 'd41d8cd98f00b204e9800998ecf8427e-3'],
     ['md5', 'd41d8cd98f00b204e9800998ecf8427'],
     ['md5', ''],
     ['sha256', 'd41d8cd98f00b204e9800998ecf8427e'],
@@ -34,5 +33,12 @@ describe('parseChecksum', () => {
     ['sha1', '+_AAAAAAAAAAAAAAAAAAAAAAAAA'],
   ] as const)('refuses %s %s, which fits no form, and says what would', (algorithm, text) => {
     expect(parseChecksum(algorithm, text)).toEqual({ ok: false, reason: expect.stringMatching(/hex digits, or the base64 of \d+ bytes/) });
+  });
+
+  it('knows the ETag of a multipart upload', () => {
+    expect(parseChecksum('md5', '"d41d8cd98f00b204e9800998ecf8427e-3"')).toEqual({
+      ok: false,
+      reason: 'is the ETag of a multipart upload, which is no md5: leave it out',
+    });
   });
 });

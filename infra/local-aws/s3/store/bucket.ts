@@ -29,7 +29,7 @@ export class Bucket {
     private readonly sidecars: Sidecars,
     private readonly bodies: BodyFiles,
   ) {
-    sidecars.makeFolder(name);
+    sidecars.makeFolder(`${name}/objects`);
     this.load();
   }
 
@@ -81,6 +81,7 @@ export class Bucket {
   }
 
   startUpload(head: UploadHead): void {
+    this.sidecars.makeFolder(this.uploadPath(head));
     this.sidecars.write(`${this.uploadPath(head)}/upload.json`, head);
     this.openUploads.set(head.uploadId, { ...head, parts: new Map() });
   }

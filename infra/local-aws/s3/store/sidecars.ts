@@ -1,5 +1,5 @@
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 
 /**
  * JSON files under one folder. A file appears whole or not at all (written aside, then renamed).
@@ -9,10 +9,10 @@ import { dirname, join } from 'node:path';
 export class Sidecars {
   constructor(private readonly folder: string | undefined) {}
 
+  /** Its folder must exist. */
   write(path: string, value: unknown): void {
     if (this.folder === undefined) return;
     const target = join(this.folder, path);
-    mkdirSync(dirname(target), { recursive: true });
     writeFileSync(`${target}.new`, JSON.stringify(value));
     renameSync(`${target}.new`, target);
   }

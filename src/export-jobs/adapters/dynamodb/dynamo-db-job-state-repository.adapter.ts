@@ -8,7 +8,7 @@ import {
   type DynamoDBDocumentClient,
   type UpdateCommandInput,
 } from '@aws-sdk/lib-dynamodb';
-import { hash32, type Clock } from '../../../shared/index.js';
+import { expiryS, hash32, type Clock } from '../../../shared/index.js';
 import {
   JobStateRepositoryPort,
   type ConditionalWrite,
@@ -16,13 +16,7 @@ import {
   type NewJob,
 } from '../../application/job-state-repository.port.js';
 import { encodeBatchCount } from '../../domain/counting.js';
-import type {
-  ActiveStatus,
-  Callback,
-  ExpansionPlan,
-  ExportJobEntity,
-  JobOutcome,
-} from '../../domain/export-job.entity.js';
+import type { ActiveStatus, Callback, ExpansionPlan, ExportJobEntity, JobOutcome } from '../../domain/export-job.entity.js';
 import { ROW_VERSION, toJobEntity } from './job-row.schema.js';
 
 const BATCH_GET_LIMIT = 100;
@@ -70,7 +64,9 @@ export class DynamoDbJobStateRepositoryAdapter extends JobStateRepositoryPort {
     };
     try {
       // Two deliveries of one message: the second finds the row of the first.
-      await this.client.send(new PutCommand({ TableName: this.settings.table, Item: item, ConditionExpression: 'attribute_not_exists(jobId)' }));
+      await this.client.send(
+        new PutCommand({ TableName: this.settings.table, Item: item, ConditionExpression: 'attribute_not_exists(jobId)' }),
+      );
       return { kind: 'created', job: toJobEntity(item) };
     } catch (error) {
       if (!(error instanceof ConditionalCheckFailedException)) throw error;
@@ -140,7 +136,12 @@ export class DynamoDbJobStateRepositoryAdapter extends JobStateRepositoryPort {
       UpdateExpression: 'SET #status = :downloading, statusShard = :shard, updatedAt = :now, lastProgressAt = :now',
       ConditionExpression: [STATUS_IS_PROCESSING, SAME_RUN].join(' AND '),
       ExpressionAttributeNames: NAMES,
-      ExpressionAttributeValues: { ...COUNTING_VALUES, ':run': run, ':shard': this.shardOf('DOWNLOADING', jobId), ':now': this.clock.nowIso() },
+      ExpressionAttributeValues: {
+        ...COUNTING_VALUES,
+        ':run': run,
+        ':shard': this.shardOf('DOWNLOADING', jobId),
+        ':now': this.clock.nowIso(),
+      },
     });
   }
 
@@ -215,7 +216,12 @@ export class DynamoDbJobStateRepositoryAdapter extends JobStateRepositoryPort {
     });
   }
 
-  async end(jobId: string, run: number, outcome: JobOutcome, answered: { resultKey?: string; callback: Callback }): Promise<ConditionalWrite> {
+  async end(
+    jobId: string,
+    run: number,
+    outcome: JobOutcome,
+    answered: { resultKey?: string; callback: Callback },
+  ): Promise<ConditionalWrite> {
     return this.update(jobId, {
       UpdateExpression:
         'SET #status = :status, completedAt = :completedAt, callback = :callback, updatedAt = :now, #ttl = :ttl' +
@@ -305,8 +311,7 @@ export class DynamoDbJobStateRepositoryAdapter extends JobStateRepositoryPort {
     return `${status}#${hash32(jobId) % this.settings.statusShards}`;
   }
 
-  /** Epoch seconds at which DynamoDB may forget an ended job. */
   private expiryS(): number {
-    return Math.floor(Date.parse(this.clock.nowIso()) / 1_000) + this.settings.retentionDays * 86_400;
+    return expiryS(this.clock, this.settings.retentionDays);
   }
 }

@@ -7,7 +7,14 @@ import { ACTIVE_STATUSES, TERMINAL_STATUSES } from '../../domain/export-job.enti
 export const ROW_VERSION = 1;
 
 const errorSchema = z.object({
-  code: z.enum(['JobCompletedWithFailures', 'JobStalled', 'InvalidExportRequest', 'ExportIntakeFailed', 'JobIdConflict', 'ExportCancelled']),
+  code: z.enum([
+    'JobCompletedWithFailures',
+    'JobStalled',
+    'InvalidExportRequest',
+    'ExportIntakeFailed',
+    'JobIdConflict',
+    'ExportCancelled',
+  ]),
   message: z.string(),
 });
 

@@ -19,7 +19,9 @@ const taskSchema = z.object({
   /** Under the prefix. */
   key: z.string(),
   size: z.number().int().min(0).optional(),
-  checksum: z.object({ algorithm: z.enum(['md5', 'sha1', 'sha256', 'sha512', 'crc32', 'crc32c', 'crc64nvme']), value: z.string() }).optional(),
+  checksum: z
+    .object({ algorithm: z.enum(['md5', 'sha1', 'sha256', 'sha512', 'crc32', 'crc32c', 'crc64nvme']), value: z.string() })
+    .optional(),
   headers: z.record(z.string(), z.string()).optional(),
 });
 

@@ -58,7 +58,7 @@ export async function* readCsv(bytes: AsyncIterable<Buffer>): AsyncGenerator<Man
     }
   } catch (error) {
     if (!(error instanceof CsvError)) throw error;
-    rows.push({ line: lineOf(error), problem: `the record is over ${MAX_LINE_BYTES} bytes: close its quotes or shorten it` });
+    rows.push({ line: lineOf(error), problem: `a record reaches over ${MAX_LINE_BYTES} bytes here: close its quotes or shorten it` });
   }
   yield rows;
 }

@@ -61,8 +61,8 @@ class ArrayReader {
     if (typeof tokens !== 'object' || !('values' in tokens)) return;
     for (const token of tokens.values) {
       if (this.#depth === 1) this.#startLine = line;
-      this.#track(token);
       const element: unknown = this.#elements(token);
+      this.#track(token);
       if (typeof element !== 'object' || element === null || !('value' in element)) continue;
       rows.push({ ...rowOf(this.#startLine, element.value), element: ++this.#elementsRead });
       this.pendingChars = 0;

@@ -21,7 +21,7 @@ export async function openManifest(body: Readable): Promise<ManifestBytes> {
 
 /** What zlib says when the compressed data itself is at fault, not its transport. */
 export function isBrokenGzip(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' && error.code.startsWith('Z_');
+  return typeof error === 'object' && error !== null && 'code' in error && typeof error.code === 'string' && error.code.startsWith('Z_');
 }
 
 interface Peeked {

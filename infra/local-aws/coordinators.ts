@@ -1,0 +1,99 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { createServer } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { listen } from './listen.js';
+
+export interface Coordinator {
+  pid: number;
+  url: string;
+  healthUrl: string;
+}
+
+const SERVICE = fileURLToPath(new URL('../../src/main.js', import.meta.url));
+const READY_WITHIN_MS = 30_000;
+/** As Fargate waits by default. */
+const STOP_TIMEOUT_MS = 30_000;
+
+/** The services that run on the embedded AWS: built, each a process of its own, their logs on our stderr. One that dies is reported, not replaced. */
+export class Coordinators {
+  private readonly children = new Set<ChildProcess>();
+  private stopping = false;
+
+  constructor(
+    private readonly environment: Record<string, string>,
+    private readonly report: (line: string) => void,
+  ) {
+    process.once('exit', () => this.kill());
+  }
+
+  /**
+   * Starts one and waits until it is ready.
+   * @param port 0: any free one
+   * @throws Error when the port is in use (code `EADDRINUSE`), or when it ends or is not ready within 30 s
+   */
+  async start(port: number, signal: AbortSignal): Promise<Coordinator> {
+    const url = await freeAddress(port);
+    const child = this.launch(new URL(url).port);
+    const pid = child.pid ?? 0;
+    const healthUrl = `${url}/health/ready`;
+    const deadline = performance.now() + READY_WITHIN_MS;
+    while (!(await isReady(healthUrl, signal))) {
+      signal.throwIfAborted();
+      if (!this.children.has(child)) throw new Error(`Coordinator ${pid} ended before it was ready`);
+      if (performance.now() > deadline) throw new Error(`Coordinator ${pid} is not ready after ${READY_WITHIN_MS / 1_000} s`);
+      await sleep(50);
+    }
+    return { pid, url, healthUrl };
+  }
+
+  /** SIGTERM to all, SIGKILL to who is still there after 30 s. */
+  async stop(): Promise<void> {
+    this.stopping = true;
+    const timer = setTimeout(() => this.kill(), STOP_TIMEOUT_MS);
+    await Promise.all(
+      Array.from(this.children, (child) => {
+        child.kill('SIGTERM');
+        return new Promise((resolve) => child.once('exit', resolve));
+      }),
+    );
+    clearTimeout(timer);
+  }
+
+  kill(): void {
+    for (const child of this.children) child.kill('SIGKILL');
+  }
+
+  private launch(port: string): ChildProcess {
+    // A person's own AWS account must not mix with these credentials.
+    const { AWS_PROFILE: _profile, AWS_SESSION_TOKEN: _token, ...inherited } = process.env;
+    const env = { ...inherited, ...this.environment, HOST: '127.0.0.1', PORT: port };
+    // Detached from the terminal: Ctrl-C there would be its first signal and our SIGTERM its second, which ends it at once.
+    const child = spawn(process.execPath, [SERVICE], { env, stdio: ['ignore', process.stderr, process.stderr], detached: true });
+    this.children.add(child);
+    child.once('exit', (code, signal) => {
+      this.children.delete(child);
+      if (!this.stopping)
+        this.report(`Coordinator ${child.pid} ended (${signal ?? `exit code ${code}`}); the others and the embedded AWS go on.`);
+    });
+    return child;
+  }
+}
+
+async function freeAddress(port: number): Promise<string> {
+  const server = createServer();
+  const url = await listen(server, port);
+  await new Promise((resolve) => server.close(resolve));
+  return url;
+}
+
+async function isReady(healthUrl: string, signal: AbortSignal): Promise<boolean> {
+  const timeout = AbortSignal.any([signal, AbortSignal.timeout(2_000)]);
+  return fetch(healthUrl, { signal: timeout }).then(
+    async (answer) => {
+      await answer.body?.cancel();
+      return answer.ok;
+    },
+    () => false,
+  );
+}

@@ -1,0 +1,107 @@
+import { once } from 'node:events';
+import { createWriteStream, type WriteStream } from 'node:fs';
+import { Command, CommanderError, InvalidArgumentError } from 'commander';
+import { Coordinators, type Coordinator } from './coordinators.js';
+import { startLocalAws, type LocalAws } from './local-aws.js';
+import { asJson, asText, writeEnvironmentFile } from './overview.js';
+
+/** Exit codes: 0 stopped by a signal, 1 could not start, 2 wrong usage. */
+
+interface Options {
+  json?: true;
+  coordinators: number;
+  dataDir?: string;
+  requestLog?: string;
+  port?: number;
+}
+
+const ENVIRONMENT_FILE = '.local/env';
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
+function parseOptions(argv: readonly string[]): Options {
+  const wholeNumber = (max: number) => (text: string) => {
+    if (!/^\d+$/.test(text) || Number(text) > max) throw new InvalidArgumentError(`Give a whole number up to ${max}.`);
+    return Number(text);
+  };
+  const command = new Command('local')
+    .description('Runs the embedded AWS, and services on it, until Ctrl-C.')
+    .option('--json', 'print one line of JSON when everything is ready')
+    .option('--coordinators <n>', 'how many services to run', wholeNumber(16), 1)
+    .option('--data-dir <dir>', 'keep rows and objects there (queues and executions live in memory)')
+    .option('--request-log <file>', 'append every request that the embedded AWS sees, as lines of JSON')
+    .option(
+      '--port <first>',
+      'use the ports from this one on: DynamoDB, SQS, S3, Step Functions, services (default: any free ones)',
+      wholeNumber(65_500),
+    )
+    .allowExcessArguments(false)
+    .exitOverride();
+  return command.parse(argv).opts<Options>();
+}
+
+async function run(options: Options): Promise<void> {
+  const stop = new AbortController();
+  const log = options.requestLog === undefined ? undefined : await openLog(options.requestLog);
+  const aws = await startLocalAws({
+    ...(options.dataDir === undefined ? {} : { dataDir: options.dataDir }),
+    ...(options.port === undefined ? {} : { ports: portsFrom(options.port) }),
+  });
+  if (log !== undefined) writeRequests(aws, log);
+  const coordinators = new Coordinators(aws.environment(), (line) => process.stderr.write(`${line}\n`));
+  // A second signal does not wait any longer.
+  for (const signal of SIGNALS) process.on(signal, () => (stop.signal.aborted ? coordinators.kill() : stop.abort()));
+  try {
+    await announce(aws, await startAll(coordinators, options, stop.signal), options);
+    if (!stop.signal.aborted) await once(stop.signal, 'abort');
+  } catch (error) {
+    if (!stop.signal.aborted) throw error;
+  } finally {
+    await coordinators.stop();
+    await aws.close();
+    log?.end();
+  }
+}
+
+async function startAll(coordinators: Coordinators, { coordinators: count, port }: Options, signal: AbortSignal): Promise<Coordinator[]> {
+  const first = port === undefined ? undefined : port + Object.keys(portsFrom(port)).length;
+  return Promise.all(Array.from({ length: count }, (_, index) => coordinators.start(first === undefined ? 0 : first + index, signal)));
+}
+
+async function announce(aws: LocalAws, coordinators: readonly Coordinator[], { json, dataDir }: Options): Promise<void> {
+  if (json === true) {
+    process.stdout.write(`${asJson(aws, coordinators)}\n`);
+    return;
+  }
+  await writeEnvironmentFile(ENVIRONMENT_FILE, aws.environment());
+  process.stdout.write(asText(aws, coordinators, { dataDir, environmentFile: ENVIRONMENT_FILE }));
+}
+
+function portsFrom(first: number) {
+  return { dynamodb: first, sqs: first + 1, s3: first + 2, states: first + 3 };
+}
+
+async function openLog(file: string): Promise<WriteStream> {
+  const stream = createWriteStream(file, { flags: 'a' });
+  await once(stream, 'open');
+  return stream;
+}
+
+function writeRequests({ log }: LocalAws, stream: WriteStream): void {
+  for (const record of log.records) stream.write(`${JSON.stringify(record)}\n`);
+  log.subscribe((record) => stream.write(`${JSON.stringify(record)}\n`));
+}
+
+function explain(error: unknown): string {
+  const { code, port, message } = error as NodeJS.ErrnoException & { port?: number };
+  return code === 'EADDRINUSE' ? `Port ${port} is in use: stop what listens there, or choose others with --port.` : message;
+}
+
+try {
+  await run(parseOptions(process.argv));
+} catch (error) {
+  if (error instanceof CommanderError) process.exitCode = error.exitCode === 0 ? 0 : 2;
+  else {
+    process.stderr.write(`${explain(error)}\n`);
+    process.exitCode = 1;
+  }
+}

@@ -1,0 +1,52 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { styleText } from 'node:util';
+import type { Coordinator } from './coordinators.js';
+import type { LocalAws } from './local-aws.js';
+
+/** Shell commands that let a terminal's programs find the embedded AWS, and nothing of a person's own account. */
+export async function writeEnvironmentFile(path: string, environment: Record<string, string>): Promise<void> {
+  const lines = ['unset AWS_PROFILE AWS_SESSION_TOKEN', ...Object.entries(environment).map(([name, value]) => `export ${name}='${value}'`)];
+  await mkdir(dirname(path), { recursive: true });
+  await writeFile(path, `${lines.join('\n')}\n`);
+}
+
+/** One line for programs. */
+export function asJson({ endpoints, resources, environment }: LocalAws, coordinators: readonly Coordinator[]): string {
+  return JSON.stringify({ endpoints, ...resources, coordinators, environment: environment() });
+}
+
+/** What a person needs to begin. */
+export function asText(
+  { endpoints, resources }: LocalAws,
+  coordinators: readonly Coordinator[],
+  { dataDir, environmentFile }: { dataDir?: string | undefined; environmentFile: string },
+): string {
+  const rows: [string, string][] = [
+    ['DynamoDB', endpoints.dynamodb],
+    ['SQS', endpoints.sqs],
+    ['S3', endpoints.s3],
+    ['Step Functions', endpoints.states],
+    ['Jobs queue', resources.jobsQueueUrl],
+    ['Bucket', resources.bucket],
+    ['State machine', resources.stateMachineArn],
+    ...coordinators.map(({ healthUrl, pid }): [string, string] => ['Coordinator', `${healthUrl} (pid ${pid})`]),
+  ];
+  const kept =
+    dataDir === undefined
+      ? 'Everything is lost at the end; --data-dir keeps rows and objects.'
+      : `Rows and objects are kept in ${dataDir}; queues and executions live in memory and are lost at the end.`;
+  return [
+    styleText('bold', 'The embedded AWS is running. Ctrl-C stops it.'),
+    '',
+    ...rows.map(([name, value]) => `  ${name.padEnd(16)}${value}`),
+    '',
+    kept,
+    '',
+    styleText('bold', 'A first job, from another terminal in this directory:'),
+    `  source ${environmentFile}`,
+    `  echo '{"url":"https://nodejs.org/dist/v24.0.0/SHASUMS256.txt","key":"sums.txt"}' > files.jsonl`,
+    '  npm run cli -- submit files.jsonl --wait',
+    '',
+  ].join('\n');
+}

@@ -1,0 +1,178 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { Metrics, SilentLogger } from '../../../src/shared/index.js';
+import { PoolManagerService, type PoolOptions, type TaskOutcome, type TransferTask } from '../../../src/worker-pool/index.js';
+import { eventually, poolSettings, type SettingsOverrides } from './pool-support.js';
+
+const MISBEHAVING = new URL('./fixtures/misbehaving-thread.ts', import.meta.url);
+const STILLBORN = new URL('./fixtures/stillborn-thread.ts', import.meta.url);
+const QUICK = { abortGraceMs: 200, stopGraceMs: 200, restartBackoff: { baseMs: 10, capMs: 50 } };
+
+class Gauges extends Metrics {
+  readonly values: Record<string, number> = {};
+  increment(name: string): void {
+    this.values[name] = (this.values[name] ?? 0) + 1;
+  }
+  gauge(name: string, value: number): void {
+    this.values[name] = value;
+  }
+  observe(): void {}
+}
+
+describe('the worker pool', () => {
+  const pools: PoolManagerService[] = [];
+  const metrics = new Gauges();
+  let tasks = 0;
+
+  afterEach(async () => {
+    await Promise.all(pools.splice(0).map((pool) => pool.stop()));
+  });
+
+  function create(pool: SettingsOverrides['pool'] = {}, options: PoolOptions = {}): PoolManagerService {
+    const settings = poolSettings({ pool: { size: 1, tasksPerWorker: 3, ...pool } });
+    const created = new PoolManagerService(settings, new SilentLogger(), {
+      threadUrl: MISBEHAVING,
+      metrics,
+      ...options,
+      timings: { ...QUICK, ...options.timings },
+    });
+    pools.push(created);
+    return created;
+  }
+
+  async function started(...args: Parameters<typeof create>): Promise<PoolManagerService> {
+    const pool = create(...args);
+    await pool.start();
+    return pool;
+  }
+
+  /** A task that runs once its progress has been told; `abort` aborts it. */
+  async function running(pool: PoolManagerService, what: 'wait' | 'disobey', taskId?: string) {
+    const controller = new AbortController();
+    let outcome: Promise<TaskOutcome> | undefined;
+    await new Promise<void>((resolve) => {
+      outcome = pool.run(task(what, taskId), { signal: controller.signal, onProgress: () => resolve() });
+    });
+    return { outcome, abort: () => controller.abort() };
+  }
+
+  function task(what: string, taskId = `task-${tasks++}`): TransferTask {
+    return { taskId, jobId: 'job', url: what, s3Bucket: 'bucket', s3Key: 'key', attempt: 1 };
+  }
+
+  function run(pool: PoolManagerService, what: string, taskId?: string): Promise<TaskOutcome> {
+    return pool.run(task(what, taskId), { signal: new AbortController().signal });
+  }
+
+  const lost = { success: false, error: { code: 'THREAD_LOST', retryable: true } };
+  const aborted = { success: false, error: { code: 'ABORTED', retryable: true } };
+  const succeeded = { success: true, etag: 'etag' };
+
+  it('is as large as threads × tasks per worker and starts when all are ready', async () => {
+    const pool = await started({ size: 2, tasksPerWorker: 3 });
+    expect(pool.capacity).toBe(6);
+    expect(metrics.values).toMatchObject({ worker_pool_threads: 2, worker_pool_busy: 0, worker_pool_queued: 0 });
+  });
+
+  it('runs several tasks in a thread at once, spreads them, and queues what is over its capacity', async () => {
+    const pool = await started({ size: 2, tasksPerWorker: 2 });
+    const full = await Promise.all(Array.from({ length: 4 }, () => running(pool, 'wait')));
+    const queued = run(pool, 'succeed');
+    await eventually(() => metrics.values['worker_pool_queued'] === 1);
+    expect(metrics.values['worker_pool_busy']).toBe(4);
+    full[0]?.abort();
+    expect(await queued).toMatchObject(succeeded);
+  });
+
+  it('aborts one task and lets its neighbours go on', async () => {
+    const pool = await started();
+    const [one, other] = [await running(pool, 'wait'), await running(pool, 'wait')];
+    one.abort();
+    expect(await one.outcome).toMatchObject({ ...aborted, error: { message: 'obeyed' } });
+    expect(await run(pool, 'succeed')).toMatchObject(succeeded);
+    expect(metrics.values['worker_pool_busy']).toBe(1);
+    other.abort();
+    expect(await other.outcome).toMatchObject(aborted);
+  });
+
+  it('aborts a task that still waits, and one whose signal was aborted before', async () => {
+    const pool = await started({ tasksPerWorker: 1 });
+    await running(pool, 'wait');
+    const abort = new AbortController();
+    const waiting = pool.run(task('succeed'), { signal: abort.signal });
+    await eventually(() => metrics.values['worker_pool_queued'] === 1);
+    abort.abort();
+    expect(await waiting).toMatchObject(aborted);
+    expect(await pool.run(task('succeed'), { signal: AbortSignal.abort() })).toMatchObject(aborted);
+  });
+
+  it('ends a thread that keeps an aborted task, fails its other tasks as retryable, and replaces it', async () => {
+    const pool = await started();
+    const [stubborn, neighbour] = [await running(pool, 'disobey'), await running(pool, 'wait')];
+    stubborn.abort();
+    expect(await stubborn.outcome).toMatchObject({ ...aborted, bytesProcessed: 3 });
+    expect(await neighbour.outcome).toMatchObject({ ...lost, bytesProcessed: 3 });
+    expect(await run(pool, 'succeed')).toMatchObject(succeeded);
+  });
+
+  it.each(['exit', 'throw', 'out-of-heap', 'babble'])('fails only the tasks of a thread that does “%s”, and replaces it', async (what) => {
+    const pool = await started({ size: 2, tasksPerWorker: 1 });
+    const elsewhere = await running(pool, 'wait');
+    const restarts = metrics.values['worker_pool_restarts_total'] ?? 0;
+    expect(await run(pool, what)).toMatchObject(lost);
+    expect(await run(pool, 'succeed')).toMatchObject(succeeded);
+    expect(metrics.values['worker_pool_restarts_total']).toBe(restarts + 1);
+    elsewhere.abort();
+    expect(await elsewhere.outcome).toMatchObject(aborted);
+  });
+
+  it('replaces a thread that hangs', async () => {
+    const pool = await started({}, { timings: { pingIntervalMs: 30 } });
+    expect(await run(pool, 'hang')).toMatchObject(lost);
+    expect(await run(pool, 'succeed')).toMatchObject(succeeded);
+  });
+
+  it('gives up a thread that dies whenever it boots, and says so at the start', async () => {
+    const pool = create({}, { threadUrl: STILLBORN });
+    await expect(pool.start()).rejects.toMatchObject({ code: 'POOL_BROKEN', disposition: 'fatal' });
+    expect(pool.capacity).toBe(0);
+    expect(await run(pool, 'succeed')).toMatchObject(lost);
+  });
+
+  it('runs a task again only after its former run has ended', async () => {
+    const pool = await started();
+    const former = await running(pool, 'wait', 'same');
+    const again = run(pool, 'succeed', 'same');
+    former.abort();
+    expect(await former.outcome).toMatchObject(aborted);
+    expect(await again).toMatchObject(succeeded);
+  });
+
+  it('refuses a task that the protocol cannot carry', async () => {
+    const pool = await started();
+    const broken = { ...task('succeed'), checksum: { algorithm: 'md5' as const, value: 'NOT HEX' } };
+    expect(await pool.run(broken, { signal: new AbortController().signal })).toMatchObject({
+      success: false,
+      error: { code: 'TASK_INVALID', message: expect.stringContaining('checksum.value'), retryable: false },
+    });
+  });
+
+  it('stops with tasks in hand and in the queue, and with a thread that hangs', async () => {
+    const pool = await started({ size: 2, tasksPerWorker: 1 });
+    const hanging = [run(pool, 'hang'), run(pool, 'wait'), run(pool, 'wait')];
+    await eventually(() => metrics.values['worker_pool_queued'] === 1);
+    await pool.stop();
+    for (const outcome of await Promise.all(hanging)) expect(outcome).toMatchObject(lost);
+    expect(await run(pool, 'succeed')).toMatchObject(lost);
+  });
+
+  it('stops before it was started, while it starts, and twice', async () => {
+    const never = create();
+    await never.stop();
+    await never.stop();
+    await expect(never.start()).rejects.toMatchObject({ code: 'POOL_STOPPED' });
+    const starting = create();
+    const start = starting.start();
+    const [outcome] = await Promise.allSettled([start, starting.stop()]);
+    expect(outcome).toMatchObject({ status: 'rejected', reason: { code: 'POOL_STOPPED' } });
+  });
+});

@@ -1,0 +1,79 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { createInterface } from 'node:readline';
+import { eventually } from './local-aws.js';
+
+const ENTRY = fileURLToPath(new URL('../../dist/src/main.js', import.meta.url));
+
+export interface LogEvent {
+  level: string;
+  msg: string;
+  [field: string]: unknown;
+}
+
+/** The built service as a process of its own. */
+export class ExportService {
+  /** Every line it wrote, as written. */
+  readonly lines: string[] = [];
+  readonly exited: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
+  readonly startedAt = performance.now();
+  private ended = false;
+
+  private constructor(private readonly child: ChildProcess) {
+    for (const stream of [child.stdout, child.stderr])
+      if (stream !== null) createInterface({ input: stream }).on('line', (line) => this.lines.push(line));
+    this.exited = new Promise((resolve) =>
+      child.once('close', (code, signal) => {
+        this.ended = true;
+        resolve({ code, signal });
+      }),
+    );
+  }
+
+  static launch(environment: Record<string, string>): ExportService {
+    const env = { PATH: process.env.PATH, PORT: '0', HOST: '127.0.0.1', LOG_LEVEL: 'debug', WORKER_POOL_SIZE: '2', ...environment };
+    return new ExportService(spawn(process.execPath, [ENTRY], { env, stdio: ['ignore', 'pipe', 'pipe'] }));
+  }
+
+  /** @throws with its last lines when it ends before it is ready */
+  static async start(environment: Record<string, string>): Promise<ExportService> {
+    const service = ExportService.launch(environment);
+    await eventually(() => {
+      if (service.ended) throw new Error(`The service ended while starting:\n${service.lines.slice(-20).join('\n')}`);
+      return service.said('Service ready');
+    });
+    return service;
+  }
+
+  get pid(): number {
+    return this.child.pid ?? 0;
+  }
+
+  get url(): string {
+    return String(this.events().find((event) => event.msg === 'HTTP server listening')?.url);
+  }
+
+  events(): LogEvent[] {
+    return this.lines.filter((line) => line.startsWith('{')).map((line) => JSON.parse(line) as LogEvent);
+  }
+
+  said(message: string): boolean {
+    return this.events().some((event) => event.msg.includes(message));
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    this.child.kill(signal);
+  }
+
+  /** SIGTERM, and what became of it. */
+  async stop(): Promise<{ code: number | null; signal: NodeJS.Signals | null; tookMs: number }> {
+    const before = performance.now();
+    if (!this.ended) this.signal('SIGTERM');
+    return { ...(await this.exited), tookMs: performance.now() - before };
+  }
+
+  async kill(): Promise<void> {
+    if (!this.ended) this.signal('SIGKILL');
+    await this.exited;
+  }
+}

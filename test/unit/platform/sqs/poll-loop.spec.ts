@@ -1,0 +1,288 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { PollLoop, type PollLoopOptions, type ReceivedMessage, type VisibilityChange } from '../../../../src/platform/sqs/index.js';
+import { SilentLogger } from '../../../../src/shared/index.js';
+import { FakeClock, settled } from '../../../support/fake-clock.js';
+
+const message = (messageId: string): ReceivedMessage => ({
+  messageId,
+  receiptHandle: `handle of ${messageId}`,
+  body: '{}',
+  receiveCount: 1,
+  receivedAt: 0,
+});
+
+interface Poll {
+  max: number;
+  waitS: number;
+  visibilityS: number;
+  signal: AbortSignal;
+  arrive: (messages: ReceivedMessage[]) => void;
+  fail: (error: unknown) => void;
+}
+
+/** Each poll waits until the test lets messages arrive, or the poll is aborted. */
+class FakeQueue {
+  readonly polls: Poll[] = [];
+  readonly changes: VisibilityChange[] = [];
+  ignoresAbort = false;
+
+  receive(max: number, waitS: number, visibilityS: number, signal: AbortSignal): Promise<ReceivedMessage[]> {
+    return new Promise((arrive, fail) => {
+      this.polls.push({ max, waitS, visibilityS, signal, arrive, fail });
+      if (!this.ignoresAbort) signal.addEventListener('abort', () => fail(new Error('aborted')), { once: true });
+    });
+  }
+
+  changeVisibilityBatch(changes: readonly VisibilityChange[]): Promise<{ kind: 'changed' }[]> {
+    this.changes.push(...changes);
+    return Promise.resolve(changes.map(() => ({ kind: 'changed' })));
+  }
+
+  get last(): Poll {
+    const last = this.polls.at(-1);
+    if (last === undefined) throw new Error('no poll');
+    return last;
+  }
+}
+
+class RecordedLogger extends SilentLogger {
+  readonly events: string[] = [];
+  override info(message?: string): void {
+    this.events.push(`info ${message}`);
+  }
+  override warn(message?: string): void {
+    this.events.push(`warn ${message}`);
+  }
+  override error(message?: string): void {
+    this.events.push(`error ${message}`);
+  }
+}
+
+/** Handlers that run until the test ends them. */
+class Handlers {
+  readonly started: string[] = [];
+  readonly #ends = new Map<string, (error?: Error) => void>();
+
+  readonly handle = (received: ReceivedMessage): Promise<void> => {
+    this.started.push(received.messageId);
+    return new Promise((resolve, reject) => {
+      this.#ends.set(received.messageId, (error) => (error === undefined ? resolve() : reject(error)));
+    });
+  };
+
+  async end(messageId: string, error?: Error): Promise<void> {
+    this.#ends.get(messageId)?.(error);
+    await settled();
+  }
+}
+
+const loops: { loop: PollLoop; clock: FakeClock }[] = [];
+
+function setUp(options: Partial<PollLoopOptions> = {}) {
+  const clock = new FakeClock();
+  const queue = new FakeQueue();
+  const logger = new RecordedLogger();
+  const handlers = new Handlers();
+  const loop = new PollLoop({
+    name: 'Jobs',
+    queue,
+    capacity: () => 3,
+    handle: handlers.handle,
+    visibilityTimeoutS: 60,
+    clock,
+    logger,
+    ...options,
+  });
+  loops.push({ loop, clock });
+  return { clock, queue, logger, handlers, loop };
+}
+
+afterEach(async () => {
+  for (const { loop, clock } of loops.splice(0)) {
+    await loop.stop();
+    expect(clock.sleepers).toBe(0);
+  }
+});
+
+describe('a poll loop', () => {
+  it('long-polls for as many messages as there is room, and says so when it starts and stops', async () => {
+    const { queue, logger, loop } = setUp();
+    loop.start();
+    expect(queue.last).toMatchObject({ max: 3, waitS: 20, visibilityS: 60 });
+    await loop.stop();
+    expect(logger.events).toEqual(['info Jobs poll loop started (wait: 20 s, visibility: 60 s)', 'info Jobs poll loop stopped']);
+  });
+
+  it('never asks for more than 10', async () => {
+    const { queue, loop } = setUp({ capacity: () => 64 });
+    loop.start();
+    expect(queue.last.max).toBe(10);
+  });
+
+  it('runs handlers side by side, asks only for the room that is left, and waits while there is none', async () => {
+    const { queue, handlers, loop } = setUp();
+    loop.start();
+    queue.last.arrive([message('a'), message('b')]);
+    await settled();
+    expect(handlers.started).toEqual(['a', 'b']);
+    expect(queue.last.max).toBe(1);
+    queue.last.arrive([message('c')]);
+    await settled();
+    expect(queue.polls).toHaveLength(2);
+    await handlers.end('b');
+    expect(queue.polls).toHaveLength(3);
+    expect(queue.last.max).toBe(1);
+    await handlers.end('a');
+    await handlers.end('c');
+  });
+
+  it('waits at capacity 0 until it is woken', async () => {
+    let capacity = 0;
+    const { queue, loop } = setUp({ capacity: () => capacity });
+    loop.start();
+    loop.wake();
+    await settled();
+    expect(queue.polls).toHaveLength(0);
+    capacity = 2;
+    loop.wake();
+    await settled();
+    expect(queue.last.max).toBe(2);
+  });
+
+  it('outlives a handler that throws, at once or later', async () => {
+    const { queue, handlers, logger, loop } = setUp({
+      handle: (received) => {
+        if (received.messageId === 'sync') throw new Error('at once');
+        return handlers.handle(received);
+      },
+    });
+    loop.start();
+    queue.last.arrive([message('sync'), message('later')]);
+    await settled();
+    await handlers.end('later', new Error('later'));
+    await loop.idle();
+    expect(logger.events.filter((event) => event === 'error Jobs: a handler failed')).toHaveLength(2);
+    queue.last.arrive([message('next')]);
+    await settled();
+    expect(handlers.started).toEqual(['later', 'next']);
+    await handlers.end('next');
+  });
+
+  it('leaves a second delivery of a message in hand alone', async () => {
+    const { queue, handlers, logger, loop } = setUp();
+    loop.start();
+    queue.last.arrive([message('a')]);
+    await settled();
+    queue.last.arrive([message('a')]);
+    await settled();
+    expect(handlers.started).toEqual(['a']);
+    expect(queue.changes).toEqual([]);
+    expect(logger.events).toContain('warn Jobs: a message in hand was delivered again');
+    await handlers.end('a');
+    queue.last.arrive([message('a')]);
+    await settled();
+    expect(handlers.started).toEqual(['a', 'a']);
+    await handlers.end('a');
+  });
+
+  it('backs off from 1 s to 30 s while receiving fails, and starts over after a success', async () => {
+    const { clock, queue, loop } = setUp();
+    loop.start();
+    for (const limitMs of [1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000]) {
+      queue.last.fail(new Error('no network'));
+      await settled();
+      const waitMs = clock.nextWakeInMs ?? 0;
+      expect(waitMs).toBeGreaterThanOrEqual(limitMs / 2);
+      expect(waitMs).toBeLessThanOrEqual(limitMs);
+      await clock.advance(waitMs);
+    }
+    queue.last.arrive([]);
+    await settled();
+    queue.last.fail(new Error('no network'));
+    await settled();
+    expect(clock.nextWakeInMs).toBeLessThanOrEqual(1_000);
+  });
+
+  it('outlives a capacity that throws', async () => {
+    const capacities = [() => { throw new Error('broken'); }, () => 1]; // prettier-ignore
+    const { clock, queue, loop } = setUp({ capacity: () => (capacities.shift() ?? (() => 1))() });
+    loop.start();
+    await clock.advance(1_000);
+    expect(queue.polls).toHaveLength(1);
+  });
+});
+
+describe('stopping a poll loop', () => {
+  it('aborts an idle poll at once, silently', async () => {
+    const { queue, logger, loop } = setUp();
+    loop.start();
+    await loop.stop();
+    expect(queue.last.signal.aborted).toBe(true);
+    expect(logger.events.filter((event) => event.startsWith('warn'))).toEqual([]);
+  });
+
+  it('makes messages visible again that arrive after it, and runs no handler for them', async () => {
+    const { queue, handlers, loop } = setUp();
+    queue.ignoresAbort = true;
+    loop.start();
+    const stop = loop.stop();
+    queue.last.arrive([message('a'), message('b')]);
+    await stop;
+    expect(handlers.started).toEqual([]);
+    expect(queue.changes).toEqual([
+      { receiptHandle: 'handle of a', timeoutS: 0 },
+      { receiptHandle: 'handle of b', timeoutS: 0 },
+    ]);
+  });
+
+  it('is not held up by messages that cannot be made visible again', async () => {
+    const { clock, queue, logger, loop } = setUp();
+    queue.ignoresAbort = true;
+    queue.changeVisibilityBatch = () => Promise.reject(new Error('no network'));
+    loop.start();
+    const stop = loop.stop();
+    queue.last.arrive([message('a')]);
+    await stop;
+    expect(logger.events).toContain('warn Jobs: messages come back only after their visibility timeout');
+    expect(clock.sleepers).toBe(0);
+  });
+
+  it('ends a wait for capacity and a back-off', async () => {
+    const full = setUp({ capacity: () => 0 });
+    full.loop.start();
+    await full.loop.stop();
+    const failing = setUp();
+    failing.loop.start();
+    failing.queue.last.fail(new Error('no network'));
+    await settled();
+    await failing.loop.stop();
+    expect(failing.clock.sleepers).toBe(0);
+  });
+
+  it('leaves running handlers alone, and idle waits for them', async () => {
+    const { queue, handlers, loop } = setUp();
+    loop.start();
+    queue.last.arrive([message('a')]);
+    await settled();
+    await loop.stop();
+    let idle = false;
+    const waiting = loop.idle().then(() => (idle = true));
+    await settled();
+    expect(idle).toBe(false);
+    await handlers.end('a');
+    await waiting;
+    expect(queue.polls).toHaveLength(2);
+  });
+
+  it('is legal before a start, twice at a time, and before another start', async () => {
+    const { queue, loop } = setUp();
+    await loop.stop();
+    loop.start();
+    loop.start();
+    expect(queue.polls).toHaveLength(1);
+    await Promise.all([loop.stop(), loop.stop()]);
+    loop.start();
+    expect(queue.polls).toHaveLength(2);
+    await loop.idle();
+  });
+});

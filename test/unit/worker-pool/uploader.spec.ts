@@ -1,0 +1,117 @@
+import { describe, expect, it } from '@jest/globals';
+import { setImmediate } from 'node:timers/promises';
+import { MIN_PART_BYTES } from '../../../src/worker-pool/domain/part-plan.js';
+import { MemoryBudget } from '../../../src/worker-pool/threads/memory-budget.js';
+import type { ObjectCalls } from '../../../src/worker-pool/threads/object-store.js';
+import { Uploader, type UploadRequest } from '../../../src/worker-pool/threads/uploader.js';
+
+/** A store that is slow by some turns of the loop and remembers the most that was under way at once. */
+class FakeStore implements ObjectCalls {
+  readonly calls: string[] = [];
+  peakParts = 0;
+  private parts = 0;
+
+  async head() {
+    return undefined;
+  }
+
+  async put() {
+    this.calls.push('put');
+    return 'etag';
+  }
+
+  async createMultipart() {
+    this.calls.push('create');
+    return { uploadId: 'id', isOnly: true };
+  }
+
+  async uploadPart(_at: unknown, _uploadId: string, part: { number: number }) {
+    this.parts += 1;
+    this.peakParts = Math.max(this.peakParts, this.parts);
+    for (let turn = 0; turn < 20; turn++) await setImmediate();
+    this.parts -= 1;
+    return { PartNumber: part.number, ETag: `${part.number}` };
+  }
+
+  async complete(_at: unknown, _uploadId: string, parts: { PartNumber?: number | undefined }[]) {
+    this.calls.push(`complete ${parts.map(({ PartNumber }) => PartNumber).join()}`);
+    return 'etag';
+  }
+
+  async abortMultipart() {
+    this.calls.push('abort');
+  }
+
+  async openUploads() {
+    return [];
+  }
+}
+
+async function* body(bytes: number, onChunk: () => void = () => {}): AsyncGenerator<Buffer, void> {
+  const chunk = Buffer.alloc(MIN_PART_BYTES / 4);
+  for (let sent = 0; sent < bytes; sent += chunk.length) {
+    onChunk();
+    yield chunk;
+  }
+}
+
+function request(size: number | undefined, rest: Partial<UploadRequest> = {}): UploadRequest {
+  return {
+    at: { bucket: 'bucket', key: 'key' },
+    size,
+    attemptId: 'attempt',
+    attributes: () => ({ metadata: {} }),
+    verify: () => ({ sha256: 'hash' }),
+    ...rest,
+  };
+}
+
+describe('Uploader', () => {
+  it('holds no more than the budget over all its uploads, and all of them end', async () => {
+    const budget = new MemoryBudget(2 * MIN_PART_BYTES);
+    const store = new FakeStore();
+    const uploader = new Uploader(store, budget, 4);
+    let peak = 0;
+    const watch = () => (peak = Math.max(peak, budget.heldBytes));
+    const sizes = [4.5, 4.5, 4.5, 1, 0.25, 6].map((parts) => parts * MIN_PART_BYTES);
+    const uploads = sizes.map((bytes, index) =>
+      uploader.upload(body(bytes, watch), request(index % 2 === 0 ? bytes : undefined), new AbortController()),
+    );
+    expect(await Promise.all(uploads)).toHaveLength(sizes.length);
+    expect(peak).toBe(2 * MIN_PART_BYTES);
+    expect(store.peakParts).toBeLessThanOrEqual(2);
+    expect(budget.heldBytes).toBe(0);
+  });
+
+  it('sends so many parts at a time and no more, and completes them in order', async () => {
+    const store = new FakeStore();
+    const bytes = 9 * MIN_PART_BYTES;
+    await new Uploader(store, new MemoryBudget(64 * MIN_PART_BYTES), 3).upload(body(bytes), request(bytes), new AbortController());
+    expect(store.peakParts).toBe(3);
+    expect(store.calls).toEqual(['create', 'complete 1,2,3,4,5,6,7,8,9']);
+  });
+
+  it('verifies before anything becomes visible', async () => {
+    for (const bytes of [10, 2 * MIN_PART_BYTES]) {
+      const store = new FakeStore();
+      const verify = () => {
+        throw new Error('another file');
+      };
+      const upload = new Uploader(store, new MemoryBudget(1), 4).upload(body(bytes), request(undefined, { verify }), new AbortController());
+      await expect(upload).rejects.toThrow('another file');
+      expect(store.calls.filter((call) => call.startsWith('put') || call.startsWith('complete'))).toEqual([]);
+    }
+  });
+
+  it('stops reading once a part has failed, and aborts the upload when no part is in flight', async () => {
+    const store = new FakeStore();
+    const budget = new MemoryBudget(2 * MIN_PART_BYTES);
+    let chunks = 0;
+    Object.assign(store, { uploadPart: () => Promise.reject(new Error('denied')) });
+    const endless = body(Infinity, () => (chunks += 1));
+    await expect(new Uploader(store, budget, 4).upload(endless, request(undefined), new AbortController())).rejects.toThrow('denied');
+    expect(chunks).toBeLessThan(16);
+    expect(store.calls).toEqual(['create', 'abort']);
+    expect(budget.heldBytes).toBe(0);
+  });
+});
