@@ -1,4 +1,3 @@
-import 'reflect-metadata';
 import { serve } from './serve.js';
 
 await serve();

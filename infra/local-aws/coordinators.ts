@@ -44,6 +44,9 @@ export class Coordinators {
       if (performance.now() > deadline) throw new Error(`Coordinator ${pid} is not ready after ${READY_WITHIN_MS / 1_000} s`);
       await sleep(50);
     }
+    child.once('exit', (code, cause) => {
+      if (!this.stopping) this.report(`Coordinator ${pid} ended (${cause ?? `exit code ${code}`}); everything else goes on.`);
+    });
     return { pid, url, healthUrl };
   }
 
@@ -71,11 +74,7 @@ export class Coordinators {
     // Detached from the terminal: Ctrl-C there would be its first signal and our SIGTERM its second, which ends it at once.
     const child = spawn(process.execPath, [SERVICE], { env, stdio: ['ignore', process.stderr, process.stderr], detached: true });
     this.children.add(child);
-    child.once('exit', (code, signal) => {
-      this.children.delete(child);
-      if (!this.stopping)
-        this.report(`Coordinator ${child.pid} ended (${signal ?? `exit code ${code}`}); the others and the embedded AWS go on.`);
-    });
+    child.once('exit', () => this.children.delete(child));
     return child;
   }
 }

@@ -19,20 +19,22 @@ const ENVIRONMENT_FILE = '.local/env';
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 function parseOptions(argv: readonly string[]): Options {
-  const wholeNumber = (max: number) => (text: string) => {
-    if (!/^\d+$/.test(text) || Number(text) > max) throw new InvalidArgumentError(`Give a whole number up to ${max}.`);
-    return Number(text);
+  const wholeNumber = (min: number, max: number) => (text: string) => {
+    const value = Number(text);
+    if (!Number.isInteger(value) || value < min || value > max)
+      throw new InvalidArgumentError(`Give a whole number from ${min} to ${max}.`);
+    return value;
   };
   const command = new Command('local')
     .description('Runs the embedded AWS, and services on it, until Ctrl-C.')
     .option('--json', 'print one line of JSON when everything is ready')
-    .option('--coordinators <n>', 'how many services to run', wholeNumber(16), 1)
+    .option('--coordinators <n>', 'how many services to run', wholeNumber(0, 16), 1)
     .option('--data-dir <dir>', 'keep rows and objects there (queues and executions live in memory)')
     .option('--request-log <file>', 'append every request that the embedded AWS sees, as lines of JSON')
     .option(
       '--port <first>',
       'use the ports from this one on: DynamoDB, SQS, S3, Step Functions, services (default: any free ones)',
-      wholeNumber(65_500),
+      wholeNumber(1, 65_500),
     )
     .allowExcessArguments(false)
     .exitOverride();

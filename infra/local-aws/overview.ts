@@ -12,8 +12,8 @@ export async function writeEnvironmentFile(path: string, environment: Record<str
 }
 
 /** One line for programs. */
-export function asJson({ endpoints, resources, environment }: LocalAws, coordinators: readonly Coordinator[]): string {
-  return JSON.stringify({ endpoints, ...resources, coordinators, environment: environment() });
+export function asJson(aws: LocalAws, coordinators: readonly Coordinator[]): string {
+  return JSON.stringify({ endpoints: aws.endpoints, ...aws.resources, coordinators, environment: aws.environment() });
 }
 
 /** What a person needs to begin. */

@@ -97,9 +97,12 @@ async function handle(call: ApiCall, forward: Forward, receivedAt: Receipts, url
   }
 }
 
-/** A poll whose client has hung up gives back at once what it gets: fauxqs goes on with it, and would hide that for a visibility timeout. */
+/**
+ * fauxqs waits on for a client that has hung up, and would hide the next message from everyone for a visibility timeout.
+ * So a long poll is many short ones, and what still reaches a dead one is given back at once.
+ */
 async function receive(call: ApiCall, forward: Forward, receivedAt: Receipts): Promise<ApiReply> {
-  const reply = await forward();
+  const reply = await poll(call, forward);
   const now = performance.now();
   for (const { ReceiptHandle } of messagesOf(reply)) {
     if (ReceiptHandle === undefined) continue;
@@ -109,6 +112,19 @@ async function receive(call: ApiCall, forward: Forward, receivedAt: Receipts): P
     } else receivedAt.set(ReceiptHandle, now);
   }
   return reply;
+}
+
+const SHORT_POLL_S = 0.25;
+
+async function poll({ body, clientGone }: ApiCall, forward: Forward): Promise<ApiReply> {
+  const waitS = body['WaitTimeSeconds'];
+  if (typeof waitS !== 'number' || waitS < SHORT_POLL_S || waitS > 20) return forward();
+  const end = performance.now() + waitS * 1_000;
+  for (;;) {
+    const leftS = Math.max(0, (end - performance.now()) / 1_000);
+    const reply = await forward({ body: { ...body, WaitTimeSeconds: Math.min(SHORT_POLL_S, leftS) } });
+    if (reply.status !== 200 || messagesOf(reply).length > 0 || clientGone() || performance.now() >= end) return reply;
+  }
 }
 
 const MAX_HELD_MS = 43_200_000;

@@ -97,7 +97,7 @@ export class Lifecycle {
     const startedAt = this.clock.monotonicMs();
     const end = startedAt + budgetMs;
     const deadlines = { finishBy: startedAt + budgetMs * FINISH_SHARE, handBackBy: startedAt + budgetMs * HAND_BACK_SHARE };
-    const parts = [...START_ORDER].reverse().map((step) => [step, this.parts.get(step)] as const);
+    const parts = START_ORDER.toReversed().map((step) => [step, this.parts.get(step)] as const);
 
     await Promise.all(parts.map(([step, part]) => this.bounded(step, 'quiesce', part?.quiesce?.bind(part), deadlines.handBackBy)));
     await Promise.all(

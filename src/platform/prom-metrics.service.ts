@@ -54,13 +54,13 @@ export class PromMetricsService extends Metrics {
       this.histograms.set(name, new Histogram({ name, help, labelNames, buckets: BUCKETS_S, registers }));
     this.loopDelay.enable();
     const lag = (quantile: string) => this.loopDelay.percentile(Number(quantile) * 100) / 1e9;
-    new Gauge({
+    const loopLag = new Gauge({
       name: 'event_loop_lag_seconds',
       help: 'Delay of the main loop since start',
       labelNames: ['quantile'],
       registers,
-      collect() {
-        for (const quantile of ['0.5', '0.99']) this.set({ quantile }, lag(quantile));
+      collect: () => {
+        for (const quantile of ['0.5', '0.99']) loopLag.set({ quantile }, lag(quantile));
       },
     });
   }

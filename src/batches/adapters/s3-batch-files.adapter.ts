@@ -66,7 +66,7 @@ function toLine(segment: Segment, result: TaskResult): SucceededLine | FailedLin
   const { position, success: _success, ...facts } = result;
   const { url, key } = taskAt(segment, position);
   // What follows the URL keeps the order that the design gives the columns.
-  return { index: segment.firstIndex + position, url: maskUrl(url), key: segment.prefix + key, ...facts } as SucceededLine | FailedLine;
+  return { index: segment.firstIndex + position, url: maskUrl(url), key: segment.prefix + key, ...facts };
 }
 
 function taskAt(segment: Segment, position: number): SegmentTask {

@@ -24,7 +24,7 @@ export class BatchTasks implements TaskSource {
     this.jobId = running.lease.jobId;
     this.maxConcurrency = segment.maxConcurrency;
     this.signal = running.signal;
-    this.pending = running.checkpoint.pending().reverse();
+    this.pending = running.checkpoint.pending().toReversed();
     this.settled = new Promise((resolve) => {
       this.settle = resolve;
     });
@@ -79,7 +79,7 @@ export class BatchTasks implements TaskSource {
   /** One result per task, in order; `describeDone` knows those that an earlier holder brought. */
   async results(describeDone: (position: number) => Promise<TaskResult>): Promise<TaskResult[]> {
     const { failures } = this.running.checkpoint.whole();
-    const resultOf = (position: number): TaskResult | Promise<TaskResult> => {
+    const resultOf = async (position: number): Promise<TaskResult> => {
       const fresh = this.fresh.get(position);
       if (fresh !== undefined) return fresh;
       const code = failures.get(position);

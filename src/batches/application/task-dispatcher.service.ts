@@ -108,10 +108,10 @@ export class TaskDispatcherService {
     if (lane.running >= limit) return undefined;
     const retry = lane.retries.shift();
     if (retry !== undefined) return retry;
-    for (const source of [...lane.sources]) {
+    for (let source = lane.sources[0]; source !== undefined; source = lane.sources[0]) {
       const next = source.next();
       if (next !== undefined) return { source, ...next, attempts: 0, startedAt: this.clock.monotonicMs() };
-      lane.sources = lane.sources.filter((other) => other !== source);
+      lane.sources.shift();
     }
     return undefined;
   }

@@ -65,7 +65,7 @@ export function failureAnswer(
     shown = more;
     cause = longer;
   }
-  return { error: [...failure.code].slice(0, MAX_ERROR_CODE_POINTS).join(''), cause };
+  return { error: Array.from(failure.code).slice(0, MAX_ERROR_CODE_POINTS).join(''), cause };
 }
 
 const encoder = new TextEncoder();

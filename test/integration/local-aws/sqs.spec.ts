@@ -113,7 +113,7 @@ describe('SQS of the embedded AWS', () => {
     ]);
   });
 
-  it('gives back at once a message that reached a poll whose client had hung up', async () => {
+  it('does not lose a message to a poll whose client has hung up', async () => {
     const abort = new AbortController();
     const arrived = new Promise<void>((resolve) => {
       const when = () => {
@@ -132,6 +132,12 @@ describe('SQS of the embedded AWS', () => {
 
     await send('hello');
     expect(await eventually(async () => (await receive()).at(0))).toMatchObject({ Body: 'hello' });
+  });
+
+  it('waits in a long poll for as long as it was asked to', async () => {
+    const started = performance.now();
+    expect(await receive({ WaitTimeSeconds: 1 })).toEqual([]);
+    expect(performance.now() - started).toBeGreaterThanOrEqual(990);
   });
 
   it('logs queue and number of entries, and nothing of what messages say', async () => {

@@ -1,0 +1,51 @@
+import { ConfigurationError } from '../config/index.js';
+import { withoutSecrets } from '../shared/index.js';
+
+/** Ends a command with exit code 1. The message is one line for people: the input, the reason, the mend. */
+export class CliError extends Error {}
+
+const UNREACHABLE = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'EPIPE',
+  'ETIMEDOUT',
+  'TimeoutError',
+]);
+
+/** What to tell people instead of a stack trace. */
+export function explainError(error: unknown): string {
+  if (!(error instanceof Error)) return 'failed for an unknown reason';
+  if (error instanceof CliError || error instanceof ConfigurationError) return error.message;
+  const service = serviceOf(error);
+  const reason = withoutSecrets(error.message);
+  if (service === undefined) return reason === '' ? error.name : reason;
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : error.name;
+  if (UNREACHABLE.has(code))
+    return (
+      `${service} cannot be reached (${code}): check the network and AWS_REGION, ` +
+      `and AWS_ENDPOINT_URL_${service.toUpperCase()} or AWS_ENDPOINT_URL if one is set`
+    );
+  if (error.name === 'CredentialsProviderError')
+    return 'No AWS credentials were found: set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY';
+  return `${service} answered ${error.name}: ${reason}`;
+}
+
+/** The SDK's errors do not say which service they are of; this middleware makes them. */
+export function namingErrors(awsService: string) {
+  return <I, O>(next: (args: I) => Promise<O>) =>
+    async (args: I): Promise<O> => {
+      try {
+        return await next(args);
+      } catch (error) {
+        throw error instanceof Error ? Object.assign(error, { awsService }) : error;
+      }
+    };
+}
+
+function serviceOf(error: Error): string | undefined {
+  return 'awsService' in error && typeof error.awsService === 'string' ? error.awsService : undefined;
+}

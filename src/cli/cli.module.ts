@@ -1,0 +1,39 @@
+import { Global, Module } from '@nestjs/common';
+import { CONFIGURATION, loadConfiguration, type Configuration } from '../config/index.js';
+import { ExportJobsModule } from '../export-jobs/export-jobs.module.js';
+import { AwsClients } from '../platform/index.js';
+import { AppLogger, Clock, Metrics, SystemClock } from '../shared/index.js';
+import { namingErrors } from './cli-error.js';
+import { StderrLogger } from './stderr-logger.js';
+
+class NoMetrics extends Metrics {
+  increment(): void {}
+  gauge(): void {}
+  observe(): void {}
+}
+
+/** In place of PlatformModule: no HTTP, no metrics, no lifecycle, and nothing that writes to standard output. */
+@Global()
+@Module({
+  providers: [
+    { provide: CONFIGURATION, useFactory: () => loadConfiguration() },
+    { provide: Clock, useClass: SystemClock },
+    { provide: AppLogger, useFactory: () => new StderrLogger() },
+    { provide: Metrics, useClass: NoMetrics },
+    { provide: AwsClients, inject: [CONFIGURATION], useFactory: createClients },
+  ],
+  exports: [CONFIGURATION, Clock, AppLogger, Metrics, AwsClients],
+})
+class CliPlatformModule {}
+
+@Module({ imports: [CliPlatformModule, ExportJobsModule] })
+export class CliModule {}
+
+function createClients({ aws }: Configuration): AwsClients {
+  const clients = new AwsClients(aws);
+  const step = { step: 'initialize' } as const;
+  clients.dynamoDb.middlewareStack.add(namingErrors('DynamoDB'), step);
+  clients.s3.middlewareStack.add(namingErrors('S3'), step);
+  clients.stepFunctions.middlewareStack.add(namingErrors('SFN'), step);
+  return clients;
+}

@@ -1,0 +1,34 @@
+import type { Command } from 'commander';
+import { isTerminal } from '../../export-jobs/index.js';
+import { CliError } from '../cli-error.js';
+import type { Cli } from '../cli.js';
+import { EXIT_FAILED } from '../exit-codes.js';
+import { noSuchJob, viewOf } from '../job-view.js';
+
+export function addCancelCommand(program: Command, cli: Cli): void {
+  program
+    .command('cancel')
+    .description('end one job: its token is answered with ExportCancelled, what runs is stopped')
+    .argument('<id>', 'jobId, the name of its execution')
+    .option('--reason <text>', 'told to the state machine', 'Cancelled by an operator')
+    .option('--json', 'one JSON object')
+    .action((jobId: string, options: { reason: string; json?: true }) => cancelJob(cli, jobId, options));
+}
+
+async function cancelJob(cli: Cli, jobId: string, { reason, json }: { reason: string; json?: true }): Promise<void> {
+  await cli.use(async ({ jobs, cancelJob, completeJob }, signal) => {
+    const before = await jobs.find(jobId);
+    if (before === undefined) throw new CliError(noSuchJob(jobId));
+    // Settling waits for Step Functions as long as it takes; after Ctrl-C the service goes on with it.
+    signal.addEventListener('abort', () => void completeJob.stop(), { once: true });
+    if (!isTerminal(before.status)) await cancelJob.cancel(jobId, reason);
+    const job = (await jobs.find(jobId)) ?? before;
+    const cancelled = (job.outcome?.status ?? job.status) === 'CANCELLED';
+    if (!cancelled) cli.exitCode = EXIT_FAILED;
+    if (json) return cli.printJson({ cancelled, ...viewOf(job) });
+    if (!cancelled) return cli.tell(`Job ${jobId} was not cancelled: it is ${job.status}, decided before this command`);
+    if (!isTerminal(job.status)) return cli.tell(`The cancellation of job ${jobId} is decided; the service answers its token and ends it`);
+    if (isTerminal(before.status)) return cli.tell(`Job ${jobId} had been cancelled before`);
+    cli.terminal.out(`Job ${jobId} is cancelled (${job.completedTasks} files done; token: ${job.callback ?? 'none'})\n`);
+  });
+}

@@ -1,0 +1,60 @@
+import type { Command } from 'commander';
+import type { BatchSummary, ExportJobEntity } from '../../export-jobs/index.js';
+import { CliError } from '../cli-error.js';
+import type { Cli } from '../cli.js';
+import { durationMs, noSuchJob, viewOf } from '../job-view.js';
+import { facts, formatBytes, formatDuration } from '../presentation/index.js';
+
+export function addJobCommand(program: Command, cli: Cli): void {
+  program
+    .command('job')
+    .description('show one job, active or ended')
+    .argument('<id>', 'jobId, the name of its execution')
+    .option('--json', 'one JSON object')
+    .action((jobId: string, { json }: { json?: true }) => showJob(cli, jobId, json === true));
+}
+
+async function showJob(cli: Cli, jobId: string, json: boolean): Promise<void> {
+  await cli.use(async ({ jobs, batches }) => {
+    const [job, rows] = await Promise.all([jobs.find(jobId), batches.list(jobId)]);
+    if (job === undefined) throw new CliError(noSuchJob(jobId));
+    const byStatus = countByStatus(rows);
+    const seconds = durationMs(job) / 1_000;
+    const perSecond = (value: number) => (seconds === 0 ? 0 : value / seconds);
+    const rates = { tasksPerSecond: perSecond(job.completedTasks + job.failedTasks), bytesPerSecond: perSecond(job.bytesProcessed) };
+    if (json) cli.printJson({ ...viewOf(job), ...rates, batches: byStatus });
+    else cli.terminal.out(describeJob(job, rates, byStatus));
+  });
+}
+
+type BatchCounts = Partial<Record<BatchSummary['status'], number>>;
+
+function countByStatus(rows: readonly BatchSummary[]): BatchCounts {
+  const counts: BatchCounts = {};
+  for (const { status } of rows) counts[status] = (counts[status] ?? 0) + 1;
+  return counts;
+}
+
+function describeJob(job: ExportJobEntity, rates: { tasksPerSecond: number; bytesPerSecond: number }, batches: BatchCounts): string {
+  const view = viewOf(job);
+  const counts = Object.entries(batches).map(([status, count]) => `${count} ${status}`);
+  return facts([
+    ['Job', view.jobId],
+    ['Export', `${view.exportId} of user ${view.userId}`],
+    ['Status', view.outcome === null || view.outcome === view.status ? view.status : `${view.status} (${view.outcome})`],
+    ['Files', `${view.completedTasks} done, ${view.failedTasks} failed, ${view.totalTasks ?? '?'} in all`],
+    ['Bytes', formatBytes(view.bytesProcessed)],
+    ['Rate', `${rates.tasksPerSecond.toFixed(1)} files/s, ${formatBytes(rates.bytesPerSecond)}/s on average`],
+    ['Batches', counts.length === 0 ? 'none yet' : counts.join(', ')],
+    ['Accepted', view.createdAt],
+    ['Took', formatDuration(durationMs(job))],
+    ['Last progress', view.lastProgressAt],
+    ['Last heartbeat', view.lastHeartbeatAt ?? 'none yet'],
+    ['Ended', view.completedAt ?? undefined],
+    ['Run, attempt', `${view.run}, ${view.attempt}`],
+    ['Error', view.error === null ? undefined : `${view.error.code}: ${view.error.message}`],
+    ['Token answered', view.callback ?? (job.taskToken === undefined ? 'has none' : 'not yet')],
+    ['Lies in', view.files],
+    ['Results', view.manifest === null ? undefined : `${view.manifest} (failed.jsonl beside it)`],
+  ]);
+}

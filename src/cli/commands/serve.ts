@@ -1,0 +1,12 @@
+import type { Command } from 'commander';
+
+export function addServeCommand(program: Command): void {
+  program
+    .command('serve')
+    .description('run the service until SIGTERM')
+    .action(async () => {
+      // Only this command needs the whole service: the others start faster without.
+      const { serve } = await import('../../serve.js');
+      await serve();
+    });
+}

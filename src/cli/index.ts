@@ -1,0 +1,1 @@
+export { facts, formatBytes, formatDuration, ProgressDisplay, table, type Progress, type ProgressOutput } from './presentation/index.js';

@@ -1,0 +1,49 @@
+import type { ExportJobEntity } from '../export-jobs/index.js';
+import type { Progress } from './presentation/index.js';
+
+/** A job as commands show it: never its token, its request, or its bookkeeping. */
+export type JobView = ReturnType<typeof viewOf>;
+
+export function viewOf(job: ExportJobEntity) {
+  const { bucket, prefix } = job.destination;
+  return {
+    jobId: job.jobId,
+    exportId: job.exportId,
+    userId: job.userId,
+    status: job.status,
+    totalTasks: job.plan?.totalTasks ?? null,
+    completedTasks: job.completedTasks,
+    failedTasks: job.failedTasks,
+    bytesProcessed: job.bytesProcessed,
+    run: job.run,
+    attempt: job.attempt,
+    createdAt: job.createdAt,
+    lastProgressAt: job.lastProgressAt,
+    lastHeartbeatAt: job.lastHeartbeatAt ?? null,
+    completedAt: job.completedAt ?? null,
+    outcome: job.outcome?.status ?? null,
+    error: job.error ?? job.outcome?.error ?? null,
+    callback: job.callback ?? null,
+    files: `s3://${bucket}/${prefix}`,
+    manifest: job.resultKey === undefined ? null : `s3://${bucket}/${job.resultKey}`,
+  };
+}
+
+/** From its acceptance until its end, or until now. */
+export function durationMs(job: ExportJobEntity, nowMs = Date.now()): number {
+  return Math.max(0, (job.completedAt === undefined ? nowMs : Date.parse(job.completedAt)) - Date.parse(job.createdAt));
+}
+
+export function progressOf(job: ExportJobEntity): Progress {
+  return {
+    label: job.status,
+    completed: job.completedTasks,
+    failed: job.failedTasks,
+    total: job.plan?.totalTasks,
+    bytes: job.bytesProcessed,
+  };
+}
+
+export function noSuchJob(jobId: string): string {
+  return `There is no job ${jobId}: check the id; a job just submitted is there once the service has accepted it`;
+}

@@ -1,0 +1,3 @@
+export { formatBytes, formatDuration } from './format.js';
+export { ProgressDisplay, type Progress, type ProgressOutput } from './progress-display.js';
+export { facts, table } from './table.js';

@@ -1,0 +1,75 @@
+import { formatBytes, formatDuration } from './format.js';
+import { RateMeter } from './rate-meter.js';
+
+/** Where people look while they wait. */
+export interface ProgressOutput {
+  write(text: string): void;
+  readonly isTty: boolean;
+  readonly columns: number;
+}
+
+export interface Progress {
+  /** What is going on, in a word. */
+  label: string;
+  completed: number;
+  failed: number;
+  /** Unknown until the manifest has been read. */
+  total?: number | undefined;
+  bytes: number;
+}
+
+const BAR_WIDTH = 24;
+const LINE_EVERY_MS = 5_000;
+const CLEAR_LINE = '\r\u001B[K';
+
+/** A bar that stays in its place on a terminal; elsewhere a line now and then, and at each change of the label. */
+export class ProgressDisplay {
+  private readonly meter = new RateMeter();
+  private shown: { label: string; atMs: number; text: string } | undefined;
+
+  constructor(private readonly output: ProgressOutput) {}
+
+  show(progress: Progress, nowMs = performance.now()): void {
+    this.meter.add({ atMs: nowMs, tasks: progress.completed + progress.failed, bytes: progress.bytes });
+    const text = progressLine(progress, this.meter);
+    if (this.output.isTty) this.output.write(`${CLEAR_LINE}${text.slice(0, this.output.columns - 1)}`);
+    else if (!this.isDue(progress, nowMs, text)) return;
+    else this.output.write(`${text}\n`);
+    this.shown = { label: progress.label, atMs: nowMs, text };
+  }
+
+  /** Leaves the line as it is; what is written next starts on a new one. */
+  end(): void {
+    if (this.shown !== undefined && this.output.isTty) this.output.write('\n');
+    this.shown = undefined;
+  }
+
+  private isDue(progress: Progress, nowMs: number, text: string): boolean {
+    const { shown } = this;
+    if (shown === undefined || shown.label !== progress.label) return true;
+    return nowMs - shown.atMs >= LINE_EVERY_MS && text !== shown.text;
+  }
+}
+
+/** `DOWNLOADING  [██████░░░░░░]  47/100 (47%)  1 failed  12.3 MB  4.1 files/s  2.0 MB/s  ETA 13 s` */
+export function progressLine(progress: Progress, rate: Pick<RateMeter, 'tasksPerSecond' | 'bytesPerSecond' | 'etaMs'>): string {
+  const { label, completed, failed, total, bytes } = progress;
+  const done = completed + failed;
+  const left = total === undefined ? 0 : total - done;
+  const etaMs = left > 0 ? rate.etaMs(left) : undefined;
+  return [
+    label,
+    bar(total === undefined ? 0 : total === 0 ? 1 : done / total),
+    total === undefined ? `${done}/?` : `${done}/${total} (${total === 0 ? 100 : Math.floor((done * 100) / total)}%)`,
+    ...(failed === 0 ? [] : [`${failed} failed`]),
+    formatBytes(bytes),
+    ...(rate.tasksPerSecond === 0 ? [] : [`${rate.tasksPerSecond.toFixed(1)} files/s`, `${formatBytes(rate.bytesPerSecond)}/s`]),
+    ...(etaMs === undefined ? [] : [`ETA ${formatDuration(etaMs)}`]),
+  ].join('  ');
+}
+
+/** @param share 0..1 */
+export function bar(share: number): string {
+  const full = Math.floor(Math.min(1, Math.max(0, share)) * BAR_WIDTH);
+  return `[${'█'.repeat(full)}${'░'.repeat(BAR_WIDTH - full)}]`;
+}

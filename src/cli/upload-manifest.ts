@@ -1,0 +1,78 @@
+import { createReadStream } from 'node:fs';
+import {
+  AbortMultipartUploadCommand,
+  CompleteMultipartUploadCommand,
+  CreateMultipartUploadCommand,
+  PutObjectCommand,
+  UploadPartCommand,
+  type S3Client,
+} from '@aws-sdk/client-s3';
+import { SUBMISSIONS_PREFIX } from '../intake/index.js';
+import { newId } from '../shared/index.js';
+import { CliError } from './cli-error.js';
+
+const PART_BYTES = 8 * 1024 * 1024;
+
+/**
+ * Puts a list as it is where the service accepts lists of its own bucket, holding one part in memory.
+ * @param path `-` for standard input
+ * @returns its s3:// address
+ */
+export async function uploadManifest(client: S3Client, bucket: string, path: string): Promise<string> {
+  const at = { Bucket: bucket, Key: `${SUBMISSIONS_PREFIX}${newId()}` };
+  const parts = partsOf(path === '-' ? process.stdin : createReadStream(path));
+  const first = await next(parts, path);
+  if (first === undefined)
+    throw new CliError(`${path === '-' ? 'Standard input' : path} is empty: give a list of one URL a line, JSONL, JSON or CSV`);
+  if (first.byteLength < PART_BYTES) await client.send(new PutObjectCommand({ ...at, Body: first }));
+  else await uploadParts(client, at, first, () => next(parts, path));
+  return `s3://${at.Bucket}/${at.Key}`;
+}
+
+async function uploadParts(
+  client: S3Client,
+  at: { Bucket: string; Key: string },
+  first: Buffer,
+  nextPart: () => Promise<Buffer | undefined>,
+): Promise<void> {
+  const { UploadId } = await client.send(new CreateMultipartUploadCommand(at));
+  const upload = { ...at, UploadId };
+  try {
+    const sent: { PartNumber: number; ETag: string | undefined }[] = [];
+    for (let part: Buffer | undefined = first; part !== undefined; part = await nextPart()) {
+      const PartNumber = sent.length + 1;
+      const { ETag } = await client.send(new UploadPartCommand({ ...upload, PartNumber, Body: part }));
+      sent.push({ PartNumber, ETag });
+    }
+    await client.send(new CompleteMultipartUploadCommand({ ...upload, MultipartUpload: { Parts: sent } }));
+  } catch (error) {
+    // The first error is the one to tell; an upload left open falls to the bucket's lifecycle rule.
+    await client.send(new AbortMultipartUploadCommand(upload)).catch(() => undefined);
+    throw error;
+  }
+}
+
+async function next(parts: AsyncGenerator<Buffer>, path: string): Promise<Buffer | undefined> {
+  try {
+    const part = await parts.next();
+    return part.done === true ? undefined : part.value;
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+    const reason = code === 'ENOENT' ? 'there is no such file' : code === 'EISDIR' ? 'it is a folder' : code;
+    throw new CliError(`The list ${path} cannot be read (${reason}): give a file, or - for standard input`);
+  }
+}
+
+async function* partsOf(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of source) {
+    chunks.push(chunk);
+    bytes += chunk.byteLength;
+    if (bytes < PART_BYTES) continue;
+    yield Buffer.concat(chunks);
+    chunks = [];
+    bytes = 0;
+  }
+  if (bytes > 0) yield Buffer.concat(chunks);
+}

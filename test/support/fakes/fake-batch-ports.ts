@@ -1,0 +1,52 @@
+import { BatchFilesPort, type Segment, type TaskResult } from '../../../src/batches/application/batch-files.port.js';
+import { BatchQueuePort, type BatchMessage } from '../../../src/batches/application/batch-queue.port.js';
+import type { ResultFile } from '../../../src/batches/domain/batch.entity.js';
+import { Gate } from './gate.js';
+
+export class FakeBatchQueue extends BatchQueuePort {
+  readonly sent: BatchMessage[] = [];
+
+  constructor(readonly gate: Gate = new Gate()) {
+    super();
+  }
+
+  send(messages: readonly BatchMessage[]): Promise<void> {
+    return this.gate.pass('send', () => void this.sent.push(...messages));
+  }
+}
+
+/** One segment for every batch, and the result files by their fence. */
+export class FakeBatchFiles extends BatchFilesPort {
+  readonly results = new Map<string, readonly TaskResult[]>();
+  readonly described: number[] = [];
+
+  constructor(
+    private readonly segment: Segment,
+    readonly gate: Gate = new Gate(),
+  ) {
+    super();
+  }
+
+  loadSegment(): Promise<Segment> {
+    return this.gate.pass('loadSegment', () => this.segment);
+  }
+
+  describeDone(_segment: Segment, position: number): Promise<TaskResult> {
+    return this.gate.pass('describeDone', () => {
+      this.described.push(position);
+      return { success: true, position, size: 10, etag: 'etag', sha256: null, attempts: null, durationMs: null };
+    });
+  }
+
+  writeResults(
+    at: { batchNo: number; fence: string },
+    _segment: Segment,
+    results: readonly TaskResult[],
+  ): Promise<{ succeeded: ResultFile; failed: ResultFile }> {
+    return this.gate.pass('writeResults', () => {
+      const name = `${at.batchNo}_${at.fence}`;
+      this.results.set(name, results);
+      return { succeeded: { key: `SUCCEEDED_${name}`, size: 1 }, failed: { key: `FAILED_${name}`, size: 1 } };
+    });
+  }
+}

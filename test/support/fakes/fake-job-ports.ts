@@ -1,0 +1,60 @@
+import { JobBatchesPort, type BatchSummary } from '../../../src/export-jobs/application/job-batches.port.js';
+import { JobResultsPort } from '../../../src/export-jobs/application/job-results.port.js';
+import { LiveCoordinatorsPort } from '../../../src/export-jobs/application/live-coordinators.port.js';
+import type { FailedTask } from '../../../src/export-jobs/domain/answer.js';
+import type { ExportJobEntity } from '../../../src/export-jobs/domain/export-job.entity.js';
+import { Gate } from './gate.js';
+
+/** The batches of one job. */
+export class FakeJobBatches extends JobBatchesPort {
+  rows: BatchSummary[] = [];
+  readonly cancelled: { jobId: string; run: number }[] = [];
+
+  constructor(readonly gate: Gate = new Gate()) {
+    super();
+  }
+
+  list(): Promise<BatchSummary[]> {
+    return this.gate.pass('listBatches', () => this.rows);
+  }
+
+  cancel(jobId: string, run: number): Promise<void> {
+    return this.gate.pass('cancelBatches', () => {
+      this.cancelled.push({ jobId, run });
+      this.rows = this.rows.map((row) =>
+        row.run <= run && (row.status === 'queued' || row.status === 'running') ? { ...row, status: 'cancelled' } : row,
+      );
+    });
+  }
+}
+
+/** What lies in S3, by key. */
+export class FakeJobResults extends JobResultsPort {
+  readonly objects = new Map<string, string>();
+  firstFailures: FailedTask[] = [];
+
+  constructor(readonly gate: Gate = new Gate()) {
+    super();
+  }
+
+  saveRequest(job: ExportJobEntity, requestJson: string): Promise<void> {
+    return this.gate.pass('saveRequest', () => void this.objects.set(job.requestKey, requestJson));
+  }
+
+  writeManifest(job: ExportJobEntity, batches: readonly BatchSummary[]): Promise<{ resultKey: string; firstFailures: FailedTask[] }> {
+    return this.gate.pass('writeManifest', () => {
+      const resultKey = `run-${job.run}/manifest.json`;
+      this.objects.set(resultKey, JSON.stringify({ outcome: job.outcome, batches }));
+      return { resultKey, firstFailures: this.firstFailures };
+    });
+  }
+}
+
+export class FakeLiveCoordinators extends LiveCoordinatorsPort {
+  readonly self = 'me';
+  others: string[] = [];
+
+  list(): Promise<readonly string[]> {
+    return Promise.resolve([this.self, ...this.others]);
+  }
+}

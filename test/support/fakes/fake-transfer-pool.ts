@@ -1,0 +1,78 @@
+import {
+  TransferPool,
+  type RunTaskOptions,
+  type TaskFailure,
+  type TaskOutcome,
+  type TransferTask,
+} from '../../../src/worker-pool/index.js';
+import { settled } from '../fake-clock.js';
+
+interface RunningTask {
+  task: TransferTask;
+  options: RunTaskOptions;
+  end: (outcome: TaskOutcome) => void;
+}
+
+/** Each task runs until the test ends it, or its signal is aborted. */
+export class FakeTransferPool extends TransferPool {
+  readonly started: TransferTask[] = [];
+  #running: RunningTask[] = [];
+  mostAtOnce = 0;
+  /** A hung thread: it does not let go of its tasks. */
+  ignoresAbort = false;
+
+  constructor(readonly capacity: number) {
+    super();
+  }
+
+  get running(): TransferTask[] {
+    return this.#running.map(({ task }) => task);
+  }
+
+  run(task: TransferTask, options: RunTaskOptions): Promise<TaskOutcome> {
+    this.started.push(task);
+    return new Promise((resolve) => {
+      const running: RunningTask = {
+        task,
+        options,
+        end: (outcome) => {
+          this.#running = this.#running.filter((other) => other !== running);
+          resolve(outcome);
+        },
+      };
+      this.#running.push(running);
+      this.mostAtOnce = Math.max(this.mostAtOnce, this.#running.length);
+      const abort = () => running.end(failure({ code: 'ABORTED', retryable: false }));
+      if (!this.ignoresAbort) options.signal.addEventListener('abort', abort, { once: true });
+    });
+  }
+
+  /** Ends the oldest running task whose key ends so (any, when none is given) with success and 10 bytes. */
+  succeed(keyEnd = ''): Promise<void> {
+    return this.#end(keyEnd, { success: true, bytesProcessed: 10, etag: '"etag"', sha256: 'sha' });
+  }
+
+  fail(error: Partial<TaskFailure> & Pick<TaskFailure, 'code' | 'retryable'>, keyEnd = ''): Promise<void> {
+    return this.#end(keyEnd, failure(error));
+  }
+
+  /** Until no task runs any more, those started meanwhile included. */
+  async succeedAll(): Promise<void> {
+    while (this.#running.length > 0) await this.succeed();
+  }
+
+  progress(bytes: number): void {
+    for (const { options } of this.#running) options.onProgress?.(bytes);
+  }
+
+  async #end(keyEnd: string, outcome: TaskOutcome): Promise<void> {
+    const running = this.#running.find(({ task }) => task.s3Key.endsWith(keyEnd));
+    if (running === undefined) throw new Error(`no task ${keyEnd} runs`);
+    running.end(outcome);
+    await settled();
+  }
+}
+
+function failure(error: Partial<TaskFailure> & Pick<TaskFailure, 'code' | 'retryable'>): TaskOutcome {
+  return { success: false, bytesProcessed: 0, error: { message: `failed with ${error.code}`, ...error } };
+}

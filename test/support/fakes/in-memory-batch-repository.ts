@@ -1,0 +1,110 @@
+import { BatchRepositoryPort, type BatchWrite, type NewBatch } from '../../../src/batches/application/batch-repository.port.js';
+import { isFinal, type BatchEntity, type Lease, type ResultFile } from '../../../src/batches/domain/batch.entity.js';
+import { Checkpoint, type CheckpointState } from '../../../src/batches/domain/checkpoint.js';
+import type { Clock } from '../../../src/shared/index.js';
+import { FakeClock } from '../fake-clock.js';
+import { Gate } from './gate.js';
+
+type BatchKey = { jobId: string; batchNo: number };
+
+/** Rows in a map, with the same conditions as the table's. The conformance suite keeps it honest. */
+export class InMemoryBatchRepository extends BatchRepositoryPort {
+  readonly rows = new Map<string, BatchEntity>();
+
+  constructor(
+    readonly gate: Gate = new Gate(),
+    private readonly clock: Clock = new FakeClock(),
+  ) {
+    super();
+  }
+
+  put(...batches: BatchEntity[]): this {
+    for (const batch of batches) this.rows.set(rowKey(batch), batch);
+    return this;
+  }
+
+  /** @throws when there is no such row: for tests that put it there */
+  get(batchNo: number, jobId = 'job-1'): BatchEntity {
+    const batch = this.rows.get(rowKey({ jobId, batchNo }));
+    if (batch === undefined) throw new Error(`no batch ${jobId}#${batchNo}`);
+    return batch;
+  }
+
+  createIfAbsent(batch: NewBatch): Promise<'created' | 'exists'> {
+    return this.gate.pass('createBatch', () => {
+      if (this.rows.has(rowKey(batch))) return 'exists';
+      const enqueuedAt = this.clock.nowIso();
+      this.put({ ...batch, ...Checkpoint.empty(batch.totalTasks), status: 'queued', seq: 0, lockToken: 0, attempts: 0, enqueuedAt });
+      return 'created';
+    });
+  }
+
+  find(jobId: string, batchNo: number): Promise<BatchEntity | undefined> {
+    return this.gate.pass('findBatch', () => this.rows.get(rowKey({ jobId, batchNo })));
+  }
+
+  list(jobId: string): Promise<BatchEntity[]> {
+    const rows = [...this.rows.values()].filter((row) => row.jobId === jobId);
+    return this.gate.pass('listBatches', () => rows.sort((a, b) => a.batchNo - b.batchNo));
+  }
+
+  claim(batch: BatchKey & { run: number }, claim: { claimId: string; lockedBy: string }): Promise<BatchWrite> {
+    return this.#write('claim', batch, (row) => {
+      if (row.status !== 'queued' || row.run !== batch.run) return undefined;
+      const now = this.clock.nowIso();
+      const at = { lockedAt: now, heartbeatAt: now, progressedAt: now };
+      return { ...row, ...claim, ...at, status: 'running', lockToken: row.lockToken + 1, seq: 0 };
+    });
+  }
+
+  checkpoint(lease: Lease, seq: number, state: CheckpointState, progressed: boolean): Promise<BatchWrite> {
+    return this.#write('checkpoint', lease, (row) => {
+      if (!holds(row, lease) || row.seq >= seq) return undefined;
+      const now = this.clock.nowIso();
+      return { ...row, ...state, seq, heartbeatAt: now, ...(progressed ? { progressedAt: now } : {}) };
+    });
+  }
+
+  end(lease: Lease, seq: number, state: CheckpointState, resultKeys: { succeeded: ResultFile; failed: ResultFile }): Promise<BatchWrite> {
+    return this.#write('endBatch', lease, (row) => {
+      if (!holds(row, lease) || row.seq >= seq) return undefined;
+      const now = this.clock.nowIso();
+      return { ...withoutHolder(row), ...state, seq, heartbeatAt: now, progressedAt: now, status: 'succeeded', resultKeys };
+    });
+  }
+
+  release(lease: Lease): Promise<BatchWrite> {
+    return this.#write('release', lease, (row) =>
+      holds(row, lease) ? { ...withoutHolder(row), status: 'queued', enqueuedAt: this.clock.nowIso() } : undefined,
+    );
+  }
+
+  cancel(batch: BatchKey, run: number): Promise<BatchWrite> {
+    return this.#write('cancelBatch', batch, (row) =>
+      row.run <= run && !isFinal(row.status) ? { ...withoutHolder(row), status: 'cancelled' } : undefined,
+    );
+  }
+
+  #write(name: string, key: BatchKey, change: (row: BatchEntity) => BatchEntity | undefined): Promise<BatchWrite> {
+    return this.gate.pass(name, () => {
+      const row = this.rows.get(rowKey(key));
+      const changed = row === undefined ? undefined : change(row);
+      if (changed === undefined) return { kind: 'refused' };
+      this.put(changed);
+      return { kind: 'written', batch: changed };
+    });
+  }
+}
+
+function rowKey({ jobId, batchNo }: BatchKey): string {
+  return `${jobId}#${batchNo}`;
+}
+
+function holds(row: BatchEntity, lease: Lease): boolean {
+  return row.status === 'running' && row.run === lease.run && row.lockToken === lease.lockToken;
+}
+
+/** `heartbeatAt` stays as evidence, `lockToken` for ever. */
+function withoutHolder({ lockedBy: _by, claimId: _claim, lockedAt: _at, ...row }: BatchEntity): BatchEntity {
+  return row;
+}
