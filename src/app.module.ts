@@ -2,10 +2,10 @@ import { Inject, Module } from '@nestjs/common';
 import { BatchesModule } from './batches/batches.module.js';
 import { BatchConsumer } from './batches/index.js';
 import { ExportJobsModule } from './export-jobs/export-jobs.module.js';
-import { HeartbeatOrchestratorLifecycle } from './export-jobs/index.js';
+import { HeartbeatOrchestratorLifecycle, HeartbeatOrchestratorService } from './export-jobs/index.js';
 import { ExportJobConsumer } from './intake/index.js';
 import { IntakeModule } from './intake/intake.module.js';
-import { Lifecycle, PlatformModule } from './platform/index.js';
+import { HealthService, Lifecycle, PlatformModule } from './platform/index.js';
 import { PoolManagerService, SourceReader } from './worker-pool/index.js';
 import { WorkerPoolModule } from './worker-pool/worker-pool.module.js';
 
@@ -14,16 +14,21 @@ import { WorkerPoolModule } from './worker-pool/worker-pool.module.js';
 export class AppModule {
   constructor(
     @Inject(Lifecycle) lifecycle: Lifecycle,
+    @Inject(HealthService) health: HealthService,
     @Inject(PoolManagerService) pool: PoolManagerService,
     @Inject(SourceReader) sources: SourceReader,
     @Inject(BatchConsumer) batchConsumer: BatchConsumer,
     @Inject(ExportJobConsumer) jobConsumer: ExportJobConsumer,
-    @Inject(HeartbeatOrchestratorLifecycle) orchestrator: HeartbeatOrchestratorLifecycle,
+    @Inject(HeartbeatOrchestratorService) orchestrator: HeartbeatOrchestratorService,
+    @Inject(HeartbeatOrchestratorLifecycle) heartbeats: HeartbeatOrchestratorLifecycle,
   ) {
     lifecycle.register('worker-pool', pool);
     lifecycle.register('batch-consumer', batchConsumer);
     lifecycle.register('job-consumer', jobConsumer);
-    lifecycle.register('heartbeat-orchestrator', orchestrator);
+    lifecycle.register('heartbeat-orchestrator', heartbeats);
     lifecycle.onClose(() => sources.close());
+    health.watchLoop('jobs-queue', () => jobConsumer.problem);
+    health.watchLoop('batches-queue', () => batchConsumer.problem);
+    health.watchLoop('heartbeat-orchestrator', () => orchestrator.problem);
   }
 }

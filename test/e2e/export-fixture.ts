@@ -7,6 +7,9 @@ import { ExportService } from '../support/export-service.js';
 import { createAwsClients, eventually, type AwsClients } from '../support/local-aws.js';
 import { Origin } from '../support/origin.js';
 
+/** Stands in every query, header and body that a suite makes; no log may hold it. */
+export const SECRET = 'n0t-f0r-l0gs';
+
 export interface ExportInput {
   source?: object;
   destination?: object;
@@ -111,15 +114,32 @@ export class ExportFixture {
   /** Files of `count` small bodies at the origin. */
   smallFiles(count: number, folder = 'small'): { url: string; key: string }[] {
     return Array.from({ length: count }, (_, index) => ({
-      url: this.origin.file(`/${folder}/${index}`, `file ${index} of ${folder}`),
+      url: `${this.origin.file(`/${folder}/${index}`, `file ${index} of ${folder} ${SECRET}`)}?signature=${SECRET}`,
       key: `${folder}/${String(index).padStart(5, '0')}.txt`,
     }));
   }
 
+  /** @throws when a rule that holds for every run was broken: see `brokenRules` */
   async close(): Promise<void> {
     await Promise.all(this.services.map((service) => service.kill()));
     this.clients.destroy();
     await this.origin.close();
     await this.aws.close();
+    const broken = this.brokenRules();
+    if (broken.length > 0) throw new Error(broken.join('\n'));
+  }
+
+  /** No Scan; no unconditional write; no token, body, header or query in a log. */
+  private brokenRules(): string[] {
+    const { log, stepFunctions } = this.aws;
+    const broken: string[] = [];
+    if (log.of('dynamodb', 'Scan').length > 0) broken.push('A table was scanned');
+    const writes = log.of('dynamodb').filter(({ operation }) => /^(Put|Update|Delete|BatchWrite|TransactWrite)Item/.test(operation));
+    for (const { operation, detail } of writes)
+      if (detail?.condition !== true) broken.push(`${operation} of ${String(detail?.table)} has no condition`);
+    const secrets = [SECRET, ...stepFunctions.tokens().map(({ token }) => token.slice(8, -6))];
+    for (const line of this.services.flatMap((service) => service.lines))
+      if (secrets.some((secret) => line.includes(secret))) broken.push(`A log line tells a secret: ${line.slice(0, 300)}`);
+    return broken;
   }
 }

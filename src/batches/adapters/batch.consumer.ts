@@ -33,6 +33,11 @@ export class BatchConsumer implements LifecyclePart {
     this.loop.start();
   }
 
+  /** For the health answer: what keeps the loop from turning. */
+  get problem(): string | undefined {
+    return this.loop === undefined ? 'not started' : this.loop.problem;
+  }
+
   async quiesce(): Promise<void> {
     await this.loop?.stop();
   }

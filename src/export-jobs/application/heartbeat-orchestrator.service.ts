@@ -29,6 +29,8 @@ interface Seen {
 
 /** The index finds the jobs of the whole turn first; no slot lies before this. */
 const LOOK_MS = 1_000;
+/** A turn of many tables and jobs may take this long beyond its interval before health speaks of it. */
+const TURN_GRACE_MS = 30_000;
 
 /*
  * One loop, one turn at a time: look → decide each job → beat each at its slot → wait for the next turn.
@@ -49,8 +51,8 @@ export class HeartbeatOrchestratorService {
   private stopping = new AbortController();
   private loop: Promise<void> | undefined;
   private turn: Promise<HeartbeatTurn> | undefined;
-  /** Monotonic instant of the last turn that ended well; health asks for it. */
-  lastTurnAt: MonotonicMs | undefined;
+  /** When the loop last went round, whether its turn succeeded or not. */
+  private lastTurnAt: MonotonicMs | undefined;
 
   constructor(
     private readonly settings: HeartbeatSettings,
@@ -70,6 +72,13 @@ export class HeartbeatOrchestratorService {
     if (!heartbeatEnabled) this.logger.info('Heartbeat orchestrator disabled via configuration: finishes jobs, sends no task heartbeats');
     else this.logger.info(`Heartbeat orchestrator started (interval: ${heartbeatIntervalMs}ms)`);
     this.loop = this.run(this.stopping.signal);
+  }
+
+  /** For the health answer: what keeps the loop from turning, or `undefined`. */
+  get problem(): string | undefined {
+    if (this.loop === undefined) return 'not running';
+    const silentMs = this.lastTurnAt === undefined ? 0 : this.clock.monotonicMs() - this.lastTurnAt;
+    return silentMs > this.settings.heartbeatIntervalMs * 3 + TURN_GRACE_MS ? `no turn for ${Math.round(silentMs / 1_000)} s` : undefined;
   }
 
   /** No new turn; waits for the beats and finishes in flight, each bounded by its own call's timeout. */
@@ -101,6 +110,7 @@ export class HeartbeatOrchestratorService {
       } catch (error) {
         this.logger.error('Heartbeat turn failed; the next one tries again', { error: toLoggable(error) });
       }
+      this.lastTurnAt = this.clock.monotonicMs();
       // The grid stands still, so slots stay one interval apart; turns that have gone by are not made up for.
       const missed = Math.max(0, Math.ceil((this.clock.monotonicMs() - start) / intervalMs) - 1);
       turnStart = start + (missed + 1) * intervalMs;
@@ -144,7 +154,6 @@ export class HeartbeatOrchestratorService {
       beaten.add(job.jobId);
     }
     this.beatenLastTurn = beaten;
-    this.lastTurnAt = this.clock.monotonicMs();
     return { active, mine: mine.length, beats: beaten.size, finishes };
   }
 

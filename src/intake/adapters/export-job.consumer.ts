@@ -89,6 +89,11 @@ export class ExportJobConsumer implements LifecyclePart {
     this.loop.start();
   }
 
+  /** For the health answer: what keeps the loop from turning. */
+  get problem(): string | undefined {
+    return this.loop === undefined ? 'not started' : this.loop.problem;
+  }
+
   async quiesce(): Promise<void> {
     this.stopping.abort();
     await this.loop?.stop();

@@ -10,7 +10,9 @@ export class SqsDeadLetterAdapter extends DeadLetterPort {
 
   async copy(body: string, reason: string): Promise<void> {
     // SQS allows neither an empty body nor control characters in an attribute.
-    const shown = Array.from(reason.replaceAll(/\p{Cc}/gu, ' ')).slice(0, MAX_REASON_CODE_POINTS).join('');
+    const shown = Array.from(reason.replaceAll(/\p{Cc}/gu, ' '))
+      .slice(0, MAX_REASON_CODE_POINTS)
+      .join('');
     await this.queue.send({ body: body === '' ? ' ' : body, attributes: { reason: shown === '' ? 'unknown' : shown } });
   }
 }

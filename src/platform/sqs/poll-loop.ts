@@ -1,4 +1,4 @@
-import { fullJitterMs, toLoggable, type AppLogger, type BackoffPolicy, type Clock } from '../../shared/index.js';
+import { fullJitterMs, toLoggable, type AppLogger, type BackoffPolicy, type Clock, type MonotonicMs } from '../../shared/index.js';
 import { MAX_ENTRIES, type ReceivedMessage } from './sqs-messages.js';
 import type { SqsQueue } from './sqs-queue.js';
 
@@ -6,6 +6,8 @@ const DEFAULT_BACKOFF: BackoffPolicy = { baseMs: 1_000, capMs: 30_000 };
 const DEFAULT_WAIT_S = 20;
 /** How long a stop lets the messages of the last poll be made visible again. */
 const RELEASE_LIMIT_MS = 5_000;
+/** A receive that takes this much longer than its long poll hangs: its own time limit did not end it. */
+const HANGING_RECEIVE_MS = 60_000;
 
 export interface PollLoopOptions {
   /** For logs: whose loop this is. */
@@ -42,6 +44,7 @@ export class PollLoop {
   readonly #inHand = new Map<string, Promise<void>>();
   #run: Run | undefined;
   #wakeUp: (() => void) | undefined;
+  #receivingSince: MonotonicMs | undefined;
 
   constructor(options: PollLoopOptions) {
     this.#options = options;
@@ -73,6 +76,16 @@ export class PollLoop {
     this.#wakeUp?.();
   }
 
+  /** What keeps the loop from turning, or `undefined`; waiting for room is part of turning. */
+  get problem(): string | undefined {
+    if (this.#run === undefined) return 'not running';
+    const { clock, waitSeconds = DEFAULT_WAIT_S } = this.#options;
+    const receivingMs = this.#receivingSince === undefined ? 0 : clock.monotonicMs() - this.#receivingSince;
+    return receivingMs > waitSeconds * 1_000 + HANGING_RECEIVE_MS
+      ? `a receive has hung for ${Math.round(receivingMs / 1_000)} s`
+      : undefined;
+  }
+
   /** Resolves when no handler runs. */
   async idle(): Promise<void> {
     while (this.#inHand.size > 0) await Promise.all(this.#inHand.values());
@@ -95,7 +108,10 @@ export class PollLoop {
     const { queue, capacity, visibilityTimeoutS, waitSeconds = DEFAULT_WAIT_S } = this.#options;
     const room = Math.min(MAX_ENTRIES, capacity() - this.#inHand.size);
     if (room < 1) return this.#untilWoken();
-    const messages = await queue.receive(room, waitSeconds, visibilityTimeoutS, stopping);
+    this.#receivingSince = this.#options.clock.monotonicMs();
+    const messages = await queue.receive(room, waitSeconds, visibilityTimeoutS, stopping).finally(() => {
+      this.#receivingSince = undefined;
+    });
     if (stopping.aborted) return this.#release(messages);
     for (const message of messages) this.#take(message);
   }

@@ -143,9 +143,8 @@ export class PoolManagerService extends TransferPool {
   }
 
   private async stopThreads(): Promise<void> {
-    const ended = Promise.all(this.threads.map((thread) => thread.stop()));
+    await Promise.all(this.threads.map((thread) => thread.stop()));
     this.turn();
-    await ended;
     this.logger.info('Worker pool stopped');
   }
 }

@@ -18,13 +18,17 @@ export interface ThreadChannel {
 
 export type OpenThreadChannel = (listener: ThreadListener) => ThreadChannel;
 
-/** JavaScript heap of a thread: the buffers of transfers lie outside of it, under their own budget. */
-const MAX_HEAP_MB = 256;
+/**
+ * JavaScript heap of a thread: the buffers of transfers lie outside of it, under their own budget. The young generation is small
+ * because V8 lets a heap at its limit grow by little while it ends the thread: with the default size the objects promoted
+ * meanwhile did not fit, and that aborts the whole process. One huge allocation may still do so.
+ */
+const HEAP_LIMITS = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 16 };
 
 /** A worker that runs `entry`, in the environment of this process. */
 export function workerChannel(entry: URL, settings: ThreadSettings): OpenThreadChannel {
   return (listener) => {
-    const worker = new Worker(entry, { workerData: settings, env: process.env, resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MB } });
+    const worker = new Worker(entry, { workerData: settings, env: process.env, resourceLimits: HEAP_LIMITS });
     let cause: unknown;
     worker.on('message', listener.onMessage);
     worker.on('error', (error) => (cause = error));
