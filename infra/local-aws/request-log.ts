@@ -19,12 +19,16 @@ export interface RequestRecord {
   detail?: Record<string, unknown>;
 }
 
-/** Keeps what happened, in order, for tests and for the demo's checks from outside. */
+/** More would fill the memory of a local AWS that runs for days; no suite or demo comes near it. */
+const MAX_RECORDS = 500_000;
+
+/** Keeps what happened, in order, for tests and for the demo's checks from outside; the oldest are forgotten beyond 500,000. */
 export class RequestLog {
   readonly records: RequestRecord[] = [];
   private readonly listeners = new Set<(record: RequestRecord) => void>();
 
   add(record: RequestRecord): void {
+    if (this.records.length === MAX_RECORDS) this.records.splice(0, MAX_RECORDS / 10);
     this.records.push(record);
     for (const listener of this.listeners) listener(record);
   }

@@ -1,5 +1,4 @@
 #!/usr/bin/env node
-import 'reflect-metadata';
 import { runCli } from './program.js';
 
 // A reader that has seen enough (`jobs | head`) is no failure.

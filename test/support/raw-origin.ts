@@ -61,7 +61,9 @@ export class RawOrigin {
     });
   }
 
+  /** Cuts every connection; again does nothing. */
   async close(): Promise<void> {
+    if (!this.server.listening) return;
     const closed = once(this.server, 'close');
     this.server.close();
     for (const socket of this.sockets) socket.destroy();

@@ -2,9 +2,11 @@ import { Injectable } from '@nestjs/common';
 import { Clock, fullJitterMs, Metrics, type MonotonicMs } from '../../shared/index.js';
 import { TransferPool, type TaskFailure, type TaskOutcome, type TransferTask } from '../../worker-pool/index.js';
 
-const BACKOFF = { baseMs: 500, capMs: 30_000 };
+const BACKOFF = { baseMs: 1_000, capMs: 30_000 };
 /** A source that sent other bytes than promised may have been caught in a change; twice is an answer. */
-const CHECKSUM_ATTEMPTS = 2;
+const MAX_MISMATCHES = 2;
+/** Our own store is away or slows us down: no fault of the file, and it passes. Minutes of patience instead of seconds. */
+const STORE_PATIENCE = 3;
 
 /** The tasks of one batch, as their batch hands them out. */
 export interface TaskSource {
@@ -24,6 +26,7 @@ interface Dispatched {
   position: number;
   task: Omit<TransferTask, 'attempt'>;
   attempts: number;
+  mismatches: number;
   startedAt: MonotonicMs;
 }
 
@@ -110,7 +113,7 @@ export class TaskDispatcherService {
     if (retry !== undefined) return retry;
     for (let source = lane.sources[0]; source !== undefined; source = lane.sources[0]) {
       const next = source.next();
-      if (next !== undefined) return { source, ...next, attempts: 0, startedAt: this.clock.monotonicMs() };
+      if (next !== undefined) return { source, ...next, attempts: 0, mismatches: 0, startedAt: this.clock.monotonicMs() };
       lane.sources.shift();
     }
     return undefined;
@@ -140,8 +143,8 @@ export class TaskDispatcherService {
   private settle(dispatched: Dispatched, outcome: TaskOutcome, lane: Lane | undefined): void {
     const { source, position, attempts } = dispatched;
     if (!outcome.success && outcome.error.code === 'ABORTED') return;
-    if (!outcome.success && this.mayRetry(outcome.error, attempts)) {
-      if (lane !== undefined) void this.retryLater(dispatched, lane);
+    if (!outcome.success && this.mayRetry(dispatched, outcome.error)) {
+      if (lane !== undefined) void this.retryLater(dispatched, outcome.error, lane);
       return;
     }
     const durationMs = Math.round(this.clock.monotonicMs() - dispatched.startedAt);
@@ -154,16 +157,16 @@ export class TaskDispatcherService {
     source.onResult(position, outcome, attempts, durationMs);
   }
 
-  private mayRetry(error: TaskFailure, attempts: number): boolean {
-    const limit =
-      error.code === 'CHECKSUM_MISMATCH' ? Math.min(CHECKSUM_ATTEMPTS, this.settings.taskMaxAttempts) : this.settings.taskMaxAttempts;
-    return (error.retryable || error.code === 'CHECKSUM_MISMATCH') && attempts < limit;
+  private mayRetry(dispatched: Dispatched, error: TaskFailure): boolean {
+    if (error.code === 'CHECKSUM_MISMATCH' && ++dispatched.mismatches === MAX_MISMATCHES) return false;
+    const { taskMaxAttempts } = this.settings;
+    return error.retryable && dispatched.attempts < (error.code === 'UPLOAD_FAILED' ? taskMaxAttempts * STORE_PATIENCE : taskMaxAttempts);
   }
 
   /** The lane may be gone by the time the wait is over: then it comes back. */
-  private async retryLater(dispatched: Dispatched, lane: Lane): Promise<void> {
+  private async retryLater(dispatched: Dispatched, error: TaskFailure, lane: Lane): Promise<void> {
     const { signal, jobId } = dispatched.source;
-    await this.clock.sleep(fullJitterMs(BACKOFF, dispatched.attempts), signal);
+    await this.clock.sleep(Math.max(fullJitterMs(BACKOFF, dispatched.attempts), error.retryAfterMs ?? 0), signal);
     if (signal.aborted) return;
     const current = this.lanes.get(jobId) ?? lane;
     current.retries.push(dispatched);

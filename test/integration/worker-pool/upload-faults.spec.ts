@@ -85,23 +85,6 @@ describe('an upload on a store that fails', () => {
     expect(await bench.keys()).toEqual([]);
   });
 
-  it('waits for the id of an upload that is being created, to abort it', async () => {
-    bench.endpoint.faults.add({ operation: 'CreateMultipartUpload', action: { kind: 'delay', ms: 300 } });
-    const abort = new AbortController();
-    const progress = new Promise<void>((resolve) => {
-      const url = bench.origin.on('/large', (socket) => {
-        socket.write(head(200, { 'content-length': String(LARGE.length) }));
-        socket.write(LARGE.subarray(0, 9 * MIB), () => resolve());
-      });
-      void run(pool, bench.task(url), abort.signal);
-    });
-    await progress;
-    await new Promise((resolve) => setTimeout(resolve, 100));
-    abort.abort();
-    await pool.stop();
-    expect(count('CompleteMultipartUpload')).toBe(0);
-  });
-
   it('moves files larger than its memory side by side', async () => {
     const small = await bench.pool({ pool: { memoryMb: 16, uploadConcurrency: 2 } });
     const tasks = Array.from({ length: 5 }, () => large());

@@ -9,7 +9,9 @@ import { Uploader, type UploadRequest } from '../../../src/worker-pool/threads/u
 class FakeStore implements ObjectCalls {
   readonly calls: string[] = [];
   peakParts = 0;
+  peakBytes = 0;
   private parts = 0;
+  private bytes = 0;
 
   async head() {
     return undefined;
@@ -25,11 +27,14 @@ class FakeStore implements ObjectCalls {
     return { uploadId: 'id', isOnly: true };
   }
 
-  async uploadPart(_at: unknown, _uploadId: string, part: { number: number }) {
+  async uploadPart(_at: unknown, _uploadId: string, part: { number: number; bytes: Buffer }) {
     this.parts += 1;
+    this.bytes += part.bytes.length;
     this.peakParts = Math.max(this.peakParts, this.parts);
+    this.peakBytes = Math.max(this.peakBytes, this.bytes);
     for (let turn = 0; turn < 20; turn++) await setImmediate();
     this.parts -= 1;
+    this.bytes -= part.bytes.length;
     return { PartNumber: part.number, ETag: `${part.number}` };
   }
 
@@ -79,7 +84,7 @@ describe('Uploader', () => {
     );
     expect(await Promise.all(uploads)).toHaveLength(sizes.length);
     expect(peak).toBe(2 * MIN_PART_BYTES);
-    expect(store.peakParts).toBeLessThanOrEqual(2);
+    expect(store.peakBytes).toBeLessThanOrEqual(2 * MIN_PART_BYTES);
     expect(budget.heldBytes).toBe(0);
   });
 
@@ -113,5 +118,42 @@ describe('Uploader', () => {
     expect(chunks).toBeLessThan(16);
     expect(store.calls).toEqual(['create', 'abort']);
     expect(budget.heldBytes).toBe(0);
+  });
+
+  it('waits for the id of an upload that is being created when its task is aborted, and aborts it', async () => {
+    const store = new FakeStore();
+    const work = new AbortController();
+    Object.assign(store, {
+      createMultipart: async () => {
+        work.abort(new Error('aborted'));
+        await setImmediate();
+        return { uploadId: 'id', isOnly: true };
+      },
+    });
+    Object.assign(store, { uploadPart: (...[, , , signal]: Parameters<ObjectCalls['uploadPart']>) => Promise.reject(signal.reason) });
+    const budget = new MemoryBudget(1);
+    await expect(new Uploader(store, budget, 4).upload(body(2 * MIN_PART_BYTES), request(undefined), work)).rejects.toThrow('aborted');
+    expect(store.calls).toEqual(['abort']);
+    expect(budget.heldBytes).toBe(0);
+  });
+
+  it('looks for the upload of a lost answer by its key and aborts it', async () => {
+    for (const ours of ['id', undefined]) {
+      const store = new FakeStore();
+      const abortedIds: string[] = [];
+      Object.assign(store, {
+        createMultipart: () =>
+          ours === undefined ? Promise.reject(new Error('no answer')) : Promise.resolve({ uploadId: ours, isOnly: false }),
+        openUploads: async () => ['id', 'stray'],
+        abortMultipart: async (...[, uploadId]: Parameters<ObjectCalls['abortMultipart']>) => void abortedIds.push(uploadId),
+      });
+      const upload = new Uploader(store, new MemoryBudget(1), 4).upload(
+        body(2 * MIN_PART_BYTES),
+        request(undefined),
+        new AbortController(),
+      );
+      await Promise.allSettled([upload]);
+      expect(abortedIds).toEqual(ours === undefined ? ['id', 'stray'] : ['stray']);
+    }
   });
 });

@@ -1,0 +1,52 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { chunk, head } from '../../support/raw-origin.js';
+import { BUCKET, eventually, MIB, pattern, run, TransferBench } from './pool-support.js';
+
+/** Threads run built JavaScript. */
+const threadUrl = new URL('../../../dist/src/worker-pool/threads/worker-thread.js', import.meta.url);
+
+describe('the built worker threads', () => {
+  let bench: TransferBench;
+  beforeEach(async () => {
+    bench = await TransferBench.start();
+  });
+  afterEach(() => bench.close());
+
+  it('transfer small and large files side by side, as many as the capacity and no more', async () => {
+    const pool = await bench.pool({ pool: { size: 2, tasksPerWorker: 3 } }, { threadUrl });
+    let open = 0;
+    let peak = 0;
+    const bodies = Array.from({ length: 14 }, (_, index) => pattern(index === 0 ? 9 * MIB : index * 100));
+    const tasks = bodies.map((bytes, index) =>
+      bench.task(
+        bench.origin.on(`/${index}`, (socket) => {
+          peak = Math.max(peak, ++open);
+          socket.write(head(200, { 'content-length': String(bytes.length) }));
+          setTimeout(() => socket.write(bytes, () => (open -= 1)), 50);
+        }),
+      ),
+    );
+    for (const outcome of await Promise.all(tasks.map((task) => run(pool, task)))) expect(outcome).toMatchObject({ success: true });
+    for (const [index, task] of tasks.entries()) expect((await bench.object(task)).equals(bodies[index] ?? Buffer.alloc(0))).toBe(true);
+    expect(peak).toBe(6);
+  });
+
+  it('tell of progress, obey an abort, leave no upload and end when the pool stops', async () => {
+    const pool = await bench.pool({ pool: { size: 1 } }, { threadUrl });
+    const url = bench.origin.on('/drip', (socket) => {
+      socket.write(head(200, { 'transfer-encoding': 'chunked' }));
+      socket.write(chunk(pattern(9 * MIB)));
+      const drip = setInterval(() => socket.write(chunk(pattern(16))), 50);
+      socket.on('close', () => clearInterval(drip));
+    });
+    const abort = new AbortController();
+    let progress = 0;
+    const outcome = pool.run(bench.task(url), { signal: abort.signal, onProgress: (bytes) => (progress = bytes) });
+    await eventually(() => progress > 9 * MIB && bench.operations().includes('UploadPart'));
+    abort.abort();
+    expect(await outcome).toMatchObject({ success: false, error: { code: 'ABORTED', retryable: true } });
+    expect(bench.endpoint.openUploads(BUCKET)).toEqual([]);
+    await pool.stop();
+    await eventually(() => bench.origin.connections === 0);
+  });
+});

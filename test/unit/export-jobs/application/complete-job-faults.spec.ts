@@ -1,0 +1,124 @@
+import { describe, expect, it } from '@jest/globals';
+import type { ExportJobEntity } from '../../../../src/export-jobs/domain/export-job.entity.js';
+import { aJob, TOKEN } from '../../../support/builders.js';
+import type { Fault } from '../../../support/fakes/gate.js';
+import { aFinisher, aSummary } from '../../../support/finisher.js';
+
+/** find, beginFinalizing, listBatches, writeManifest, find, answerToken, end. */
+const STEPS_OF_A_FINISH = 7;
+const WHOLE = aJob({ completedTasks: 10, endedBatches: new Set([0, 1]) });
+const WITH_FAILURES = aJob({ completedTasks: 9, failedTasks: 1, endedBatches: new Set([0, 1]) });
+
+function setUp(job: ExportJobEntity) {
+  const finisher = aFinisher();
+  finisher.jobs.put(job);
+  finisher.batches.rows = [aSummary(0), aSummary(1)];
+  /** Finishers, each of a new process, until one says that the job ended. */
+  const insist = async () => {
+    for (let tries = 0; tries < 10; tries++) {
+      const outcome = await finisher
+        .another()
+        .complete('job-1')
+        .catch(() => 'failed');
+      if (outcome === 'ended') return;
+    }
+    throw new Error('the job never ended');
+  };
+  return { ...finisher, insist };
+}
+
+describe.each([
+  ['success', WHOLE, 'COMPLETED'],
+  ['failure', WITH_FAILURES, 'FAILED'],
+] as const)('a job that ends in %s', (kind, job, status) => {
+  it.each(Array.from({ length: STEPS_OF_A_FINISH }, (_, index) => index + 1))(
+    'is answered once, and in the same way, after a crash behind step %i',
+    async (steps) => {
+      const { jobs, gate, stepFunctions, completeJob, insist } = setUp(job);
+      gate.crashAfter(steps);
+      await expect(completeJob.complete('job-1')).rejects.toThrow('reply');
+      const decided = jobs.get('job-1').outcome;
+      gate.restart();
+      await insist();
+      expect(stepFunctions.answers).toMatchObject([{ taskToken: TOKEN, kind }]);
+      expect(jobs.get('job-1').status).toBe(status);
+      if (decided !== undefined) expect(jobs.get('job-1').outcome).toEqual(decided);
+    },
+  );
+
+  it.each(
+    ['beginFinalizing', 'writeManifest', 'end'].flatMap((step) =>
+      (['lost-reply', 'retried', 'unavailable'] as const).map((fault): [string, Fault] => [step, fault]),
+    ),
+  )('is answered once when %s meets the fault %s', async (step, fault) => {
+    const { jobs, gate, stepFunctions, insist } = setUp(job);
+    gate.next(step, fault);
+    await insist();
+    expect(stepFunctions.answers).toMatchObject([{ kind }]);
+    expect(jobs.get('job-1')).toMatchObject({ status, callback: fault === 'retried' || step !== 'end' ? kind : expect.any(String) });
+  });
+
+  it('is answered once by finishers of two processes at the same time', async () => {
+    const { jobs, completeJob, another, stepFunctions, insist } = setUp(job);
+    await Promise.all([completeJob.complete('job-1'), another().complete('job-1')]);
+    await insist();
+    expect(stepFunctions.answers).toHaveLength(1);
+    expect(jobs.get('job-1').status).toBe(status);
+  });
+
+  it('is answered once by two finishers that both found it FINALIZING', async () => {
+    const outcome = { status, decidedAt: job.updatedAt, decidedBy: 'a process that died' };
+    const { jobs, completeJob, another, stepFunctions } = setUp({ ...job, status: 'FINALIZING', outcome });
+    await Promise.all([completeJob.complete('job-1'), another().complete('job-1')]);
+    expect(stepFunctions.answers).toHaveLength(1);
+    expect(jobs.get('job-1').status).toBe(status);
+  });
+
+  it('is answered once by finishers of one process, which share their work', async () => {
+    const { gate, completeJob, stepFunctions } = setUp(job);
+    await expect(Promise.all([completeJob.complete('job-1'), completeJob.complete('job-1')])).resolves.toEqual(['ended', 'ended']);
+    expect(stepFunctions.answers).toHaveLength(1);
+    expect(gate.calls.filter((call) => call === 'writeManifest')).toHaveLength(1);
+  });
+
+  it('writes the same bytes into its manifest when the finish is repeated', async () => {
+    const { gate, results, completeJob, insist } = setUp(job);
+    gate.crashAfter(4);
+    await completeJob.complete('job-1').catch(() => undefined);
+    const first = results.objects.get('run-1/manifest.json');
+    gate.restart();
+    await insist();
+    expect(results.objects.get('run-1/manifest.json')).toBe(first);
+  });
+
+  it('records that who answered is unknown when its reply was lost and the token is gone then', async () => {
+    const { jobs, clock, stepFunctions, completeJob } = setUp(job);
+    stepFunctions.loseNextReplies();
+    const finish = completeJob.complete('job-1');
+    await clock.advance(1_000);
+    await expect(finish).resolves.toBe('ended');
+    expect(stepFunctions.answers).toHaveLength(1);
+    expect(jobs.get('job-1')).toMatchObject({ status, callback: 'unknown' });
+  });
+
+  it('records a token that was gone before we answered, and keeps its outcome', async () => {
+    const { jobs, stepFunctions, completeJob } = setUp(job);
+    stepFunctions.close(TOKEN);
+    await completeJob.complete('job-1');
+    expect(stepFunctions.answers).toEqual([]);
+    expect(jobs.get('job-1')).toMatchObject({ status, callback: 'gone' });
+  });
+});
+
+describe('Operator’s cancel goes through FINALIZING', () => {
+  it('so that a crash between the write and the answer cannot lose the answer', async () => {
+    const { jobs, gate, stepFunctions, cancelJob, insist } = setUp(aJob({ completedTasks: 3 }));
+    gate.crashAfter(2);
+    await expect(cancelJob.cancel('job-1', 'asked')).rejects.toThrow('reply');
+    expect(stepFunctions.answers).toEqual([]);
+    gate.restart();
+    await insist();
+    expect(stepFunctions.answers).toMatchObject([{ kind: 'failure', error: 'ExportCancelled' }]);
+    expect(jobs.get('job-1').status).toBe('CANCELLED');
+  });
+});

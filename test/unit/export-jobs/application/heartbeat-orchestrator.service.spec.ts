@@ -1,0 +1,238 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { HeartbeatOrchestratorService, slotOf } from '../../../../src/export-jobs/application/heartbeat-orchestrator.service.js';
+import { TaskHeartbeatService } from '../../../../src/export-jobs/application/task-heartbeat.service.js';
+import type { ExportJobEntity } from '../../../../src/export-jobs/domain/export-job.entity.js';
+import { ownerOf } from '../../../../src/export-jobs/domain/rendezvous.js';
+import { aJob, withoutToken } from '../../../support/builders.js';
+import { deferred } from '../../../support/deferred.js';
+import { FakeLiveCoordinators } from '../../../support/fakes/fake-job-ports.js';
+import { settled } from '../../../support/fake-clock.js';
+import { aFinisher, aSummary } from '../../../support/finisher.js';
+
+const INTERVAL_MS = 30_000;
+
+let f: ReturnType<typeof aFinisher>;
+let coordinators: FakeLiveCoordinators;
+let orchestrator: HeartbeatOrchestratorService;
+/** When each token was beaten, in monotonic milliseconds. */
+let beats: Map<string, number[]>;
+
+function create({ heartbeatEnabled = true, maxBeatsPerSecond = 1_000 } = {}): HeartbeatOrchestratorService {
+  const { stepFunctions, jobs, cancelJob, completeJob, clock, logger, metrics } = f;
+  const heartbeats = new TaskHeartbeatService({ maxBeatsPerSecond }, stepFunctions, jobs, cancelJob, clock, logger, metrics);
+  const settings = { heartbeatEnabled, heartbeatIntervalMs: INTERVAL_MS };
+  return new HeartbeatOrchestratorService(settings, jobs, coordinators, heartbeats, completeJob, clock, logger, metrics);
+}
+
+beforeEach(() => {
+  f = aFinisher();
+  coordinators = new FakeLiveCoordinators();
+  orchestrator = create();
+  beats = new Map();
+  const { stepFunctions, clock } = f;
+  const send = stepFunctions.sendHeartbeat.bind(stepFunctions);
+  stepFunctions.sendHeartbeat = (token) => {
+    beats.set(token, [...(beats.get(token) ?? []), clock.monotonicMs()]);
+    return send(token);
+  };
+});
+
+afterEach(async () => {
+  await orchestrator.stop();
+  expect(f.clock.sleepers).toBe(0);
+});
+
+const aJobNamed = (name: string, over: Partial<ExportJobEntity> = {}) => aJob({ jobId: name, taskToken: `token of ${name}`, ...over });
+const beatsOf = (name: string) => beats.get(`token of ${name}`) ?? [];
+const turns = () => f.gate.calls.filter((call) => call === 'listActive').length;
+
+describe('one turn', () => {
+  it('beats jobs with a token, none without, and none that ended', async () => {
+    f.jobs.put(
+      aJobNamed('a', { status: 'PROCESSING' }),
+      aJobNamed('b'),
+      aJobNamed('c', { status: 'FINALIZING' }),
+      withoutToken(aJobNamed('d')),
+      aJobNamed('e', { status: 'COMPLETED' }),
+    );
+    await expect(orchestrator.triggerHeartbeat()).resolves.toEqual({ active: 4, mine: 4, beats: 3, finishes: 0 });
+    expect([...beats.keys()].sort()).toEqual(['token of a', 'token of b', 'token of c']);
+    expect(f.metrics.last('jobs_active_with_token')).toBe(3);
+    expect(f.metrics.last('jobs_active_without_token')).toBe(1);
+  });
+
+  it('beats each of 1,000 active jobs once', async () => {
+    f.jobs.put(...Array.from({ length: 1_000 }, (_, index) => aJobNamed(`job-${index}`)));
+    const turn = orchestrator.triggerHeartbeat();
+    await f.clock.advance(2_000);
+    await expect(turn).resolves.toMatchObject({ active: 1_000, beats: 1_000 });
+    expect(beats.size).toBe(1_000);
+    expect([...beats.values()].every((times) => times.length === 1)).toBe(true);
+    expect(f.metrics.total('heartbeat_success_total')).toBe(1_000);
+  });
+
+  it('keeps to the jobs that are mine among the living', async () => {
+    coordinators.others = ['another'];
+    const names = Array.from({ length: 20 }, (_, index) => `job-${index}`);
+    f.jobs.put(...names.map((name) => aJobNamed(name)));
+    const turn = orchestrator.triggerHeartbeat();
+    await f.clock.advance(1_000);
+    await turn;
+    const mine = names.filter((name) => ownerOf(name, ['me', 'another']) === 'me');
+    expect([...beats.keys()].sort()).toEqual(mine.map((name) => `token of ${name}`).sort());
+  });
+
+  it('finishes a job that adds up, beside its beat', async () => {
+    f.jobs.put(aJobNamed('a', { completedTasks: 10 }));
+    f.batches.rows = [aSummary(0), aSummary(1)];
+    await expect(orchestrator.triggerHeartbeat()).resolves.toMatchObject({ finishes: 1 });
+    await f.completeJob.idle();
+    expect(f.jobs.get('a').status).toBe('COMPLETED');
+  });
+
+  it('Finish and repair never stand in front of a beat: a finish that hangs delays none, and is begun once', async () => {
+    const manifest = deferred();
+    f.jobs.put(aJobNamed('a', { completedTasks: 10 }), aJobNamed('b'));
+    f.batches.rows = [aSummary(0), aSummary(1)];
+    f.gate.next('writeManifest', () => manifest.promise);
+    await expect(orchestrator.triggerHeartbeat()).resolves.toMatchObject({ beats: 2, finishes: 1 });
+    const second = orchestrator.triggerHeartbeat();
+    await f.clock.advance(100);
+    await expect(second).resolves.toMatchObject({ beats: 2, finishes: 0 });
+    manifest.resolve();
+    await f.completeJob.idle();
+    expect(f.jobs.get('a').status).toBe('COMPLETED');
+  });
+
+  it('takes over from a finisher that it has seen for more than a minute', async () => {
+    const outcome = { status: 'COMPLETED' as const, decidedAt: 'then', decidedBy: 'a dead process' };
+    f.jobs.put(aJobNamed('a', { completedTasks: 10, status: 'FINALIZING', outcome }));
+    f.batches.rows = [aSummary(0), aSummary(1)];
+    await orchestrator.triggerHeartbeat();
+    await f.clock.advance(60_000);
+    await expect(orchestrator.triggerHeartbeat()).resolves.toMatchObject({ finishes: 0 });
+    await f.clock.advance(1_000);
+    await expect(orchestrator.triggerHeartbeat()).resolves.toMatchObject({ finishes: 1 });
+    await f.completeJob.idle();
+    expect(f.jobs.get('a').status).toBe('COMPLETED');
+  });
+
+  it('is shared by those who ask for one while it runs', async () => {
+    f.jobs.put(aJobNamed('a'));
+    await Promise.all([orchestrator.triggerHeartbeat(), orchestrator.triggerHeartbeat()]);
+    expect(turns()).toBe(1);
+    expect(beatsOf('a')).toHaveLength(1);
+  });
+
+  it('sends no beat when disabled via configuration, and still finishes jobs', async () => {
+    orchestrator = create({ heartbeatEnabled: false });
+    f.jobs.put(aJobNamed('a', { completedTasks: 10 }));
+    f.batches.rows = [aSummary(0), aSummary(1)];
+    orchestrator.start();
+    await f.clock.advance(INTERVAL_MS);
+    expect(beats.size).toBe(0);
+    expect(f.jobs.get('a').status).toBe('COMPLETED');
+    expect(f.logger.messages('info')[0]).toMatch(/^Heartbeat orchestrator disabled via configuration/);
+  });
+});
+
+describe('the loop', () => {
+  it('says that it started and how often it beats', async () => {
+    orchestrator.start();
+    orchestrator.start();
+    await orchestrator.stop();
+    expect(f.logger.messages('info')).toEqual(['Heartbeat orchestrator started (interval: 30000ms)', 'Heartbeat orchestrator stopped']);
+  });
+
+  it('beats a new job at once, and from then on at its slot, one interval apart', async () => {
+    f.jobs.put(aJobNamed('a'), aJobNamed('b'));
+    orchestrator.start();
+    await f.clock.advance(4 * INTERVAL_MS - 1);
+    for (const name of ['a', 'b']) {
+      const slot = slotOf(name, INTERVAL_MS);
+      const [first = NaN, ...others] = beatsOf(name);
+      expect(first).toBeLessThan(10);
+      expect(others).toEqual([1, 2, 3].map((turn) => turn * INTERVAL_MS + slot));
+    }
+  });
+
+  it('beats a job at once that it did not beat in the last turn: its former owner may have died', async () => {
+    orchestrator.start();
+    await f.clock.advance(INTERVAL_MS - 1);
+    f.jobs.put(aJobNamed('late'));
+    await f.clock.advance(2);
+    expect(beatsOf('late')).toEqual([INTERVAL_MS]);
+  });
+
+  it('goes on after a turn that failed, and after a beat that failed', async () => {
+    f.jobs.put(aJobNamed('a'));
+    f.gate.next('listActive', 'unavailable');
+    f.gate.next('sendHeartbeat', 'unavailable');
+    orchestrator.start();
+    await f.clock.advance(3 * INTERVAL_MS);
+    expect(beatsOf('a').length).toBeGreaterThanOrEqual(2);
+    expect(f.logger.messages('error')).toContain('Heartbeat turn failed; the next one tries again');
+  });
+
+  it('never overlaps turns and never catches up: a look that takes two and a half intervals is followed by one turn', async () => {
+    f.gate.next('listActive', () => f.clock.sleep(2.5 * INTERVAL_MS));
+    orchestrator.start();
+    await f.clock.advance(2.5 * INTERVAL_MS - 1);
+    expect(turns()).toBe(0);
+    await f.clock.advance(INTERVAL_MS);
+    expect(turns()).toBe(2);
+  });
+
+  it('does not skip a whole turn because the last one ended a moment late', async () => {
+    f.jobs.put(aJobNamed('a'));
+    orchestrator.start();
+    await f.clock.advance(INTERVAL_MS - 1);
+    f.gate.next('listActive', () => f.clock.sleep(INTERVAL_MS + 5));
+    await f.clock.advance(4 * INTERVAL_MS);
+    const gaps = beatsOf('a').map((at, index, all) => at - (all[index - 1] ?? at));
+    expect(Math.max(...gaps)).toBeLessThan(2 * INTERVAL_MS);
+  });
+
+  it('stops at once in a wait for a slot, and sends nothing more', async () => {
+    f.jobs.put(aJobNamed('a'));
+    orchestrator.start();
+    await f.clock.advance(INTERVAL_MS + 1);
+    await orchestrator.stop();
+    await f.clock.advance(2 * INTERVAL_MS);
+    expect(beatsOf('a')).toHaveLength(1);
+  });
+
+  it('waits for the beats in flight before it reports that it stopped', async () => {
+    const call = deferred();
+    f.jobs.put(aJobNamed('a'));
+    f.gate.next('sendHeartbeat', () => call.promise);
+    orchestrator.start();
+    await settled();
+    const stopped = orchestrator.stop();
+    await settled();
+    expect(f.logger.messages('info')).not.toContain('Heartbeat orchestrator stopped');
+    call.resolve();
+    await stopped;
+    expect(f.jobs.get('a')).toHaveProperty('lastHeartbeatAt');
+  });
+
+  it('tells health when its last turn ended well', async () => {
+    f.gate.next('listActive', 'unavailable');
+    orchestrator.start();
+    await f.clock.advance(INTERVAL_MS - 1);
+    expect(orchestrator.lastTurnAt).toBeUndefined();
+    await f.clock.advance(2);
+    expect(orchestrator.lastTurnAt).toBe(INTERVAL_MS);
+  });
+
+  it('may be stopped before it started, and started again after a stop', async () => {
+    await orchestrator.stop();
+    f.jobs.put(aJobNamed('a'));
+    orchestrator.start();
+    await settled();
+    await orchestrator.stop();
+    orchestrator.start();
+    await settled();
+    expect(turns()).toBe(2);
+  });
+});
