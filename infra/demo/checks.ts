@@ -1,3 +1,4 @@
+import { reasonOf } from '../../src/cli/index.js';
 import type { Evidence, Results, Totals } from './evidence.js';
 
 export interface Check {
@@ -19,7 +20,7 @@ export function checkExport(evidence: Evidence): Check[] {
 
 function executionProblems({ execution, job, results }: Evidence): string[] {
   const { status, error, cause, output } = execution;
-  if (status !== 'SUCCEEDED') return [`${status} (${error ?? 'no error'}): ${cause?.slice(0, 500) ?? 'no cause'}`];
+  if (status !== 'SUCCEEDED') return [`${status} (${error ?? 'no error'}): ${reasonOf(cause)}`];
   return [
     ...(job?.status === 'COMPLETED' ? [] : [`the execution succeeded, but the job is ${job?.status ?? 'not there'}`]),
     ...totalsProblems('the output', output, results?.totals),
@@ -27,7 +28,11 @@ function executionProblems({ execution, job, results }: Evidence): string[] {
   ];
 }
 
-function totalsProblems(name: string, found: Partial<Record<keyof Totals, number | undefined>> | undefined, expected: Totals | undefined): string[] {
+function totalsProblems(
+  name: string,
+  found: Partial<Record<keyof Totals, number | undefined>> | undefined,
+  expected: Totals | undefined,
+): string[] {
   if (expected === undefined) return [`there is no manifest to compare ${name} with`];
   return (['totalTasks', 'completedTasks', 'failedTasks', 'bytesProcessed'] as const)
     .filter((field) => found?.[field] !== expected[field])

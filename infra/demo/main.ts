@@ -1,11 +1,11 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Command, Option } from 'commander';
 import type { ProgressOutput } from '../../src/cli/index.js';
 import { DemoError } from './demo-error.js';
 import { FAULTS, type Fault } from './faults.js';
-import { runDemo } from './run-demo.js';
+import { runDemo, type DemoOptions } from './run-demo.js';
 import { jsonSummary, summaryText } from './summary.js';
 
 const EXIT_FAILED = 1;
@@ -16,34 +16,44 @@ interface DemoFlags {
   fault?: Fault;
 }
 
-/** Answers the exit code; the service's log stays when something went wrong, for it tells what. */
-async function demo(list: string | undefined, { json, fault }: DemoFlags): Promise<number> {
+async function demo(path: string | undefined, flags: DemoFlags): Promise<number> {
+  const list = path === undefined ? undefined : await readList(path);
   const interrupt = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => interrupt.abort());
-  const output = outputTo(json ? process.stderr : process.stdout);
+  const output = outputTo(flags.json ? process.stderr : process.stdout);
   const folder = await mkdtemp(join(tmpdir(), 'export-worker-demo-'));
   const serviceLog = join(folder, 'service.log');
-  const startedAt = performance.now();
+  let exitCode = EXIT_FAILED;
   try {
-    const options = { serviceLog, ...(list === undefined ? {} : { list }), ...(fault === undefined ? {} : { fault }) };
-    const report = await runDemo(options, output, interrupt.signal);
-    const durationMs = performance.now() - startedAt;
-    output.write(summaryText(report, durationMs));
-    if (json) process.stdout.write(`${JSON.stringify(jsonSummary(report, durationMs))}\n`);
-    if (report.checks.some(({ problems }) => problems.length > 0)) throw new DemoError('The demo failed');
+    exitCode = await runAndReport({ ...flags, ...(list === undefined ? {} : { list }), serviceLog }, output, interrupt.signal);
   } catch (error) {
-    if (!interrupt.signal.aborted) {
-      output.write(
-        `${error instanceof DemoError ? error.message : `The demo failed: ${String(error)}`}\nThe log of the service: ${serviceLog}\n`,
-      );
-      return EXIT_FAILED;
-    }
-    output.write('\nInterrupted; everything is stopped.\n');
-    await rm(folder, { recursive: true });
-    return EXIT_INTERRUPTED;
+    if (interrupt.signal.aborted) exitCode = EXIT_INTERRUPTED;
+    else output.write(`${error instanceof DemoError ? error.message : `The demo failed: ${String(error)}`}\n`);
   }
-  await rm(folder, { recursive: true });
-  return 0;
+  if (exitCode === EXIT_INTERRUPTED) output.write('Interrupted; everything is stopped.\n');
+  // It tells what went wrong.
+  if (exitCode === EXIT_FAILED) output.write(`The log of the service: ${serviceLog}\n`);
+  else await rm(folder, { recursive: true });
+  return exitCode;
+}
+
+async function runAndReport(options: DemoOptions & DemoFlags, output: ProgressOutput, signal: AbortSignal): Promise<number> {
+  const startedAt = performance.now();
+  const report = await runDemo(options, output, signal);
+  const durationMs = performance.now() - startedAt;
+  output.write(summaryText(report, durationMs));
+  if (options.json) process.stdout.write(`${JSON.stringify(jsonSummary(report, durationMs))}\n`);
+  return report.checks.every(({ problems }) => problems.length === 0) ? 0 : EXIT_FAILED;
+}
+
+async function readList(path: string): Promise<Uint8Array> {
+  try {
+    return await readFile(path);
+  } catch (error) {
+    const { code = 'unknown' } = error as NodeJS.ErrnoException;
+    process.stderr.write(`The list ${path} cannot be read (${code}): give a file of one URL a line, or any manifest\n`);
+    return process.exit(EXIT_FAILED);
+  }
 }
 
 function outputTo(stream: NodeJS.WriteStream): ProgressOutput {

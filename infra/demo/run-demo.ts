@@ -1,9 +1,7 @@
-import { readFile } from 'node:fs/promises';
 import { ProgressDisplay, type ProgressOutput } from '../../src/cli/index.js';
 import { startLocalAws, type LocalAws } from '../local-aws/local-aws.js';
 import { checkExport, type Check } from './checks.js';
 import { createDemoClients, type DemoClients } from './demo-clients.js';
-import { DemoError } from './demo-error.js';
 import { gatherEvidence, type Evidence } from './evidence.js';
 import { ExportRun } from './export-run.js';
 import { arrangeFault, faultAtTheEnd, faultEnvironment, type Fault } from './faults.js';
@@ -20,8 +18,8 @@ const TRICKLE_MS = 11_000;
 const TIMEOUT_SECONDS = 120;
 
 export interface DemoOptions {
-  /** Path of a list; default: the demo's own files. */
-  list?: string;
+  /** A manifest; default: that of the demo's own files. */
+  list?: Uint8Array;
   fault?: Fault;
   serviceLog: string;
 }
@@ -44,8 +42,7 @@ export interface DemoReport {
 export async function runDemo(options: DemoOptions, output: ProgressOutput, signal: AbortSignal): Promise<DemoReport> {
   const cleanups: (() => Promise<void> | void)[] = [];
   try {
-    const list = options.list === undefined ? undefined : await readList(options.list);
-    const samples = list === undefined;
+    const samples = options.list === undefined;
     const aws = await startLocalAws({
       stateMachine: { heartbeatSeconds: HEARTBEAT_SECONDS, maxAttempts: 0, ...(samples ? { timeoutSeconds: TIMEOUT_SECONDS } : {}) },
     });
@@ -59,7 +56,7 @@ export async function runDemo(options: DemoOptions, output: ProgressOutput, sign
     cleanups.push(() => service.kill());
     await service.ready(signal);
     arrangeFault(options.fault, aws);
-    return await exportAndCheck({ aws, clients, service, origin }, list ?? origin?.manifest ?? '', options, output, signal);
+    return await exportAndCheck({ aws, clients, service, origin }, options.list ?? origin?.manifest ?? '', options, output, signal);
   } finally {
     for (const clean of cleanups.toReversed()) await clean();
   }
@@ -114,13 +111,4 @@ function serviceEnvironment(aws: LocalAws, fault: Fault | undefined): Record<str
     STEP_FUNCTIONS_HEARTBEAT_INTERVAL_MS: String(HEARTBEAT_INTERVAL_MS),
     ...faultEnvironment(fault),
   };
-}
-
-async function readList(path: string): Promise<Uint8Array> {
-  try {
-    return await readFile(path);
-  } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
-    throw new DemoError(`The list ${path} cannot be read (${code}): give a file of one URL a line, or any manifest`);
-  }
 }

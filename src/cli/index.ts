@@ -1,1 +1,1 @@
-export { facts, formatBytes, formatDuration, ProgressDisplay, table, type Progress, type ProgressOutput } from './presentation/index.js';
+export { facts, formatBytes, formatDuration, ProgressDisplay, reasonOf, type Progress, type ProgressOutput } from './presentation/index.js';

@@ -57,7 +57,7 @@ async function next(parts: AsyncGenerator<Buffer>, path: string): Promise<Buffer
     const part = await parts.next();
     return part.done === true ? undefined : part.value;
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+    const { code = 'unknown' } = error as NodeJS.ErrnoException;
     const reason = code === 'ENOENT' ? 'there is no such file' : code === 'EISDIR' ? 'it is a folder' : code;
     throw new CliError(`The list ${path} cannot be read (${reason}): give a file, or - for standard input`);
   }

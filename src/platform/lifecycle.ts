@@ -65,14 +65,23 @@ export class Lifecycle {
     if (this.state !== 'new') return;
     this.state = 'starting';
     try {
-      for (const step of START_ORDER) await this.parts.get(step)?.start?.();
+      for (const step of START_ORDER) {
+        if (this.stoppedWhileStarting) return;
+        await this.parts.get(step)?.start?.();
+      }
     } catch (error) {
+      if (this.stoppedWhileStarting) return;
       await this.shutdown();
       throw error;
     }
-    // A signal may have come while the last part was starting.
-    if (this.state === 'starting') this.state = 'ready';
+    if (this.stoppedWhileStarting) return;
+    this.state = 'ready';
     this.logger.info('Service ready', { startMs: Math.round(performance.now()) });
+  }
+
+  /** A signal came: its shutdown is under way, and what fails to start now is its doing. */
+  private get stoppedWhileStarting(): boolean {
+    return this.state !== 'starting';
   }
 
   /** Calls `exit` with 0 after the first signal's shutdown, with 1 at once on a second signal. */

@@ -5,5 +5,6 @@ export { AppError, maskToken, maskUrl, toLoggable, withoutSecrets, type Disposit
 export { canonicalJson, hash32, newId, sha256Hex } from './ids.js';
 export { AppLogger, SilentLogger, type LogFields } from './app-logger.js';
 export { Metrics, type MetricLabels } from './metrics.js';
+export { RESERVED_REQUEST_HEADERS } from './request-headers.js';
 export { retryUntil } from './retry.js';
 export { Semaphore } from './semaphore.js';

@@ -31,6 +31,7 @@ export type RunOutcome = 'ended' | 'dropped' | StopReason;
 @Injectable()
 export class RunBatchUseCase {
   private readonly inHand = new Set<RunningBatch>();
+  private draining = false;
 
   constructor(
     private readonly settings: BatchSettings,
@@ -61,6 +62,8 @@ export class RunBatchUseCase {
     const ttlMs = this.settings.ttlMs[batch.type] ?? DEFAULT_TTL_MS;
     const running = new RunningBatch(batch, claimedAt, checkpoint, { ...this.settings, ttlMs }, this.services);
     this.inHand.add(running);
+    // Claimed while the drain began: nothing would run it any more.
+    if (this.draining) running.stop('draining');
     running.startHeartbeat();
     try {
       const caughtUp = await this.countUp(running, false);
@@ -78,6 +81,7 @@ export class RunBatchUseCase {
    * let go by `releaseByMs` is left behind: what it may still write is not listed anywhere. Monotonic milliseconds.
    */
   async drain(deadlines: { finishByMs: number; releaseByMs: number }): Promise<void> {
+    this.draining = true;
     this.dispatcher.pause();
     const waitUntil = (deadline: number) => this.clock.sleep(Math.max(0, deadline - this.clock.monotonicMs()));
     await Promise.race([this.dispatcher.idle(), waitUntil(deadlines.finishByMs)]);

@@ -7,7 +7,7 @@ import { CliError } from '../cli-error.js';
 import type { Cli } from '../cli.js';
 import { EXIT_DETACHED, EXIT_FAILED } from '../exit-codes.js';
 import { progressOf, viewOf } from '../job-view.js';
-import { ProgressDisplay } from '../presentation/index.js';
+import { ProgressDisplay, reasonOf } from '../presentation/index.js';
 import { seconds } from '../seconds.js';
 import type { Services } from '../services.js';
 import { uploadManifest } from '../upload-manifest.js';
@@ -131,16 +131,6 @@ function describeEnd(jobId: string, { status, error, cause }: DescribeExecutionO
   const reason = error === undefined ? '' : ` (${error}: ${reasonOf(cause)})`;
   const results = job === undefined ? '' : `\nFiles: ${viewOf(job).files}\nResults: ${viewOf(job).manifest ?? 'none'}`;
   return `Job ${jobId}: execution ${status}${reason}${results}\n`;
-}
-
-/** Our own causes are JSON with a message; Step Functions' are plain text. */
-function reasonOf(cause: string | undefined): string {
-  try {
-    const { message } = JSON.parse(cause ?? '') as { message?: unknown };
-    return typeof message === 'string' ? message : 'no message';
-  } catch {
-    return cause ?? 'no cause';
-  }
 }
 
 function wholeNumber(text: string): number {

@@ -1,20 +1,4 @@
-/** Headers that would undo the download's own framing, checks or target. */
-const RESERVED = new Set([
-  'accept-encoding',
-  'connection',
-  'content-length',
-  'expect',
-  'host',
-  'if-range',
-  'keep-alive',
-  'proxy-authorization',
-  'proxy-connection',
-  'range',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-]);
+import { RESERVED_REQUEST_HEADERS } from '../../shared/index.js';
 
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$/;
 const VALUE = /^[\t\u0020-\u007E\u0080-\u00FF]*$/;
@@ -25,7 +9,7 @@ export function headersProblem(headers: Readonly<Record<string, string>>): strin
   let valueChars = 0;
   for (const [name, value] of Object.entries(headers)) {
     if (!TOKEN.test(name)) return 'holds a name that HTTP does not allow: use letters, digits and hyphens';
-    if (RESERVED.has(name.toLowerCase())) return `holds "${name}", which the download sets itself: leave it out`;
+    if (RESERVED_REQUEST_HEADERS.has(name.toLowerCase())) return `holds "${name}", which the download sets itself: leave it out`;
     if (!VALUE.test(value))
       return `holds a value of "${name}" that HTTP does not allow: leave out line breaks and encode what is not Latin-1`;
     valueChars += value.length;

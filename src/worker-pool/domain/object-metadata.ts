@@ -1,6 +1,6 @@
-import { maskUrl } from '../../shared/index.js';
+import { maskUrl, type Checksum } from '../../shared/index.js';
 import { parseS3Uri } from './s3-uri.js';
-import type { Checksum, TransferTask } from './transfer-task.js';
+import type { TransferTask } from './transfer-task.js';
 
 /** S3 allows 2 KB of user metadata, names and values together, in ASCII. */
 const MAX_METADATA_BYTES = 2_048;

@@ -1,11 +1,4 @@
-export const CHECKSUM_ALGORITHMS = ['md5', 'sha1', 'sha256', 'sha512', 'crc32', 'crc32c', 'crc64nvme'] as const;
-export type ChecksumAlgorithm = (typeof CHECKSUM_ALGORITHMS)[number];
-
-/** The checksum a source promises; `value` is lower-case hex once a manifest has been read. */
-export interface Checksum {
-  algorithm: ChecksumAlgorithm;
-  value: string;
-}
+import type { Checksum } from '../../shared/index.js';
 
 /** One file to bring from `url` to `s3://s3Bucket/s3Key`. */
 export interface TransferTask {

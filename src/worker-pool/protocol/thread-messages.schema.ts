@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { CHECKSUM_ALGORITHMS } from '../domain/transfer-task.js';
+import { CHECKSUM_ALGORITHMS } from '../../shared/index.js';
 
 /*
  * What a worker and the pool say to each other: small plain `{ type, payload }` objects, checked at both ends. Errors travel as data.

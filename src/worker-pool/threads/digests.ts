@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import { TransferError } from '../domain/transfer-error.js';
-import type { Checksum, ChecksumAlgorithm } from '../domain/transfer-task.js';
+import type { Checksum, ChecksumAlgorithm } from '../../shared/index.js';
 import { Crc32c, Crc64Nvme, hex32 } from './crc.js';
 
 interface Digest {
@@ -47,15 +47,15 @@ export class Digests {
   }
 
   /**
-   * The verdict after the last byte. A mismatch is worth one more try: it is retryable on a task's first attempt only.
-   * @throws TransferError `CHECKSUM_MISMATCH`
+   * The verdict after the last byte.
+   * @throws TransferError `CHECKSUM_MISMATCH`, retryable: how often is for the dispatcher to say
    */
-  verify(attempt: number): { sha256: string; crc32?: string } {
+  verify(): { sha256: string; crc32?: string } {
     const sha256 = this.sha256.hex();
     const actual = this.promised === this.sha256 ? sha256 : this.promised?.hex();
     if (actual !== this.checksum?.value)
       throw new TransferError('CHECKSUM_MISMATCH', `${this.checksum?.algorithm} is ${actual}, not ${this.checksum?.value}`, {
-        retryable: attempt === 1,
+        retryable: true,
       });
     return this.options.crc32 ? { sha256, crc32: this.wholeCrc32.hex() } : { sha256 };
   }

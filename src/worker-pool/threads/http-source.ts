@@ -1,16 +1,10 @@
 import { request, type Agent, type Dispatcher } from 'undici';
+import { RESERVED_REQUEST_HEADERS } from '../../shared/index.js';
 import { isRedirect, parseRetryAfterMs, statusError } from '../domain/http-response.js';
 import { TransferError } from '../domain/transfer-error.js';
 import type { SourceGuard } from './source-guard.js';
 
 export const MAX_REDIRECTS = 10;
-
-/** Set by us or by the connection; a caller's value would change what is asked or how the answer is framed. */
-const OUR_HEADERS = new Set(
-  'accept-encoding connection content-length expect host if-range keep-alive proxy-connection range te trailer transfer-encoding upgrade'.split(
-    ' ',
-  ),
-);
 
 export interface HttpSourceOptions {
   headers?: Record<string, string>;
@@ -75,7 +69,7 @@ function parseUrl(text: string, base?: string): URL {
 }
 
 function callerHeaders(headers: Record<string, string>): Record<string, string> {
-  return Object.fromEntries(Object.entries(headers).filter(([name]) => !OUR_HEADERS.has(name.toLowerCase())));
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !RESERVED_REQUEST_HEADERS.has(name.toLowerCase())));
 }
 
 function codeOf(error: unknown): string {

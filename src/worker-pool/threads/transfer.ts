@@ -83,7 +83,7 @@ export class Transfer {
       size,
       attemptId,
       attributes,
-      verify: () => digests.verify(task.attempt),
+      verify: () => digests.verify(),
     };
     const chunks = counted();
     try {

@@ -1,0 +1,173 @@
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { deferred } from '../support/deferred.js';
+import { eventually } from '../support/local-aws.js';
+import { CommandProcess } from './command-process.js';
+import { ExportFixture } from './export-fixture.js';
+
+jest.setTimeout(60_000);
+
+interface JobJson {
+  jobId: string;
+  status: string;
+  completedTasks: number;
+  error: { code: string; message: string } | null;
+  [field: string]: unknown;
+}
+
+describe('the export-worker command', () => {
+  let fixture: ExportFixture;
+  let folder: string;
+
+  beforeAll(async () => {
+    fixture = await ExportFixture.start();
+    await fixture.startService({ BATCH_HEARTBEAT_INTERVAL_MS: '200' });
+    folder = await mkdtemp(join(tmpdir(), 'cli-spec-'));
+  });
+  afterAll(async () => {
+    await fixture.close();
+    await rm(folder, { recursive: true });
+  });
+
+  const start = (args: string[], input?: string) => CommandProcess.start('src/cli/main.js', args, fixture.aws.environment(), input);
+  const run = (args: string[], input?: string) => start(args, input).ended;
+  const parse = (stdout: string) => JSON.parse(stdout) as JobJson;
+
+  async function listOf(name: string, urls: string[]): Promise<string> {
+    const path = join(folder, name);
+    await writeFile(path, urls.map((url) => `${url}\n`).join(''));
+    return path;
+  }
+
+  /** A job of one finished file and one that waits for the gate. */
+  async function startGatedJob(name: string) {
+    const { promise, resolve } = deferred();
+    const { origin } = fixture;
+    const files = [
+      { url: origin.file(`/${name}/done.txt`, 'done'), key: 'done.txt' },
+      { url: origin.gated(`/${name}/waits.txt`, 'waits', promise), key: 'waits.txt' },
+    ];
+    const { arn, jobId } = await fixture.startExecution({ source: { files } });
+    await eventually(async () => (await fixture.jobRow(jobId))?.completedTasks === 1, { timeoutMs: 20_000 });
+    return { arn, jobId, open: () => resolve() };
+  }
+
+  it('submits a list and follows it to the end of its execution', async () => {
+    const list = await listOf('list.txt', [fixture.origin.file('/submit/a.txt', 'a'), fixture.origin.file('/submit/b.txt', 'b')]);
+    const { code, stdout, stderr } = await run(['submit', list, '--wait', '--name', 'submitted', '--prefix', 'mine/']);
+    expect([code, stdout]).toEqual([0, expect.stringContaining('Job submitted: execution SUCCEEDED\nFiles: s3://local-exports/mine/\n')]);
+    expect(stderr).toContain('2/2 (100%)');
+    expect(await fixture.objectText('mine/b.txt')).toBe('b');
+    const again = await run(['submit', list, '--name', 'submitted', '--prefix', 'other/']);
+    expect([again.code, again.stderr]).toEqual([1, 'The name submitted is taken by another execution: give another --name\n']);
+  });
+
+  it('takes a list from standard input and answers programs with one JSON value', async () => {
+    const line = JSON.stringify({ url: fixture.origin.file('/stdin/a.txt', 'abc'), key: 'deep/a.txt', size: 3 });
+    const { code, stdout } = await run(['submit', '-', '--wait', '--json', '--export-id', 'from-stdin'], `${line}\n`);
+    expect(code).toBe(0);
+    expect(parse(stdout)).toMatchObject({
+      executionStatus: 'SUCCEEDED',
+      job: { exportId: 'from-stdin', status: 'COMPLETED', completedTasks: 1, bytesProcessed: 3, callback: 'success' },
+    });
+  });
+
+  it('exits with 1 and the reason when the execution it waits for fails', async () => {
+    const gone = await run(['submit', await listOf('gone.txt', [`${fixture.origin.url}/gone.txt`]), '--wait']);
+    expect(gone.code).toBe(1);
+    expect(gone.stdout).toContain('execution FAILED (JobCompletedWithFailures: 1 of 1 tasks failed');
+    const tolerated = await run(['submit', join(folder, 'gone.txt'), '--wait', '--tolerated-failure-count', '1']);
+    expect(tolerated.code).toBe(0);
+    const broken = await run(['submit', '-', '--wait'], 'no URL\n');
+    expect(broken.code).toBe(1);
+    expect(broken.stdout).toContain('InvalidExportRequest: The manifest has 1 problem, first in line 1');
+  });
+
+  it('learns of a request that is refused before it is a job', async () => {
+    const { code, stdout } = await run(['submit', '-', '--wait', '--bucket', 'not-allowed'], `${fixture.origin.url}/a\n`);
+    expect(code).toBe(1);
+    expect(stdout).toContain('InvalidExportRequest');
+    expect(stdout).toContain('ALLOWED_DESTINATION_BUCKETS');
+  });
+
+  it('shows an active job in jobs, job and watch, never its token, and its end', async () => {
+    const { jobId, open } = await startGatedJob('shown');
+    const listed = await run(['jobs', '--json']);
+    expect(JSON.parse(listed.stdout)).toMatchObject([{ jobId, status: 'DOWNLOADING', completedTasks: 1, totalTasks: 2 }]);
+    expect((await run(['jobs', '--status', 'FINALIZING'])).stdout).toBe('');
+
+    const active = await run(['job', jobId]);
+    expect(active.stdout).toMatch(/Files +1 done, 0 failed, 2 in all/);
+    expect(active.stdout).toMatch(/Batches +1 running/);
+    expect(active.stdout).toMatch(/Last heartbeat +20/);
+    for (const { token } of fixture.aws.stepFunctions.tokens()) expect(active.stdout + listed.stdout).not.toContain(token);
+
+    const watch = start(['watch', jobId, '--json']);
+    await eventually(() => watch.stdout.includes('\n'), { timeoutMs: 10_000 });
+    open();
+    const { code, stdout } = await watch.ended;
+    const seen = stdout.trimEnd().split('\n').map(parse);
+    expect([code, seen[0]?.status, seen.at(-1)?.status, seen.at(-1)?.completedTasks]).toEqual([0, 'DOWNLOADING', 'COMPLETED', 2]);
+
+    const ended = parse((await run(['job', jobId, '--json'])).stdout);
+    expect(ended).toMatchObject({ status: 'COMPLETED', batches: { succeeded: 1 }, callback: 'success', error: null });
+    expect(ended.manifest).toBe(`s3://local-exports/exports/${jobId}/_export/${jobId}/run-1/manifest.json`);
+    expect((await run(['jobs'])).stderr).toContain('No active jobs. Ended jobs are not listed');
+  });
+
+  it('cancels a job, whose execution fails with the reason', async () => {
+    const { arn, jobId, open } = await startGatedJob('cancelled');
+    const { code, stdout } = await run(['cancel', jobId, '--reason', 'wrong list']);
+    expect([code, stdout]).toEqual([0, `Job ${jobId} is cancelled (1 files done; token: failure)\n`]);
+    const execution = await fixture.ended(arn);
+    expect(execution).toMatchObject({ status: 'FAILED', error: 'ExportCancelled' });
+    expect(execution.cause).toContain('wrong list');
+    const again = await run(['cancel', jobId]);
+    expect([again.code, again.stderr]).toEqual([0, `Job ${jobId} had been cancelled before\n`]);
+    expect((await run(['watch', jobId])).code).toBe(1);
+    open();
+  });
+
+  it('detaches from a job on Ctrl-C and says how to follow it again', async () => {
+    const { promise, resolve } = deferred();
+    const list = await listOf('detached.txt', [fixture.origin.gated('/detached.txt', 'x', promise)]);
+    const submit = start(['submit', list, '--wait', '--name', 'detached']);
+    await eventually(() => submit.stderr.includes('DOWNLOADING'), { timeoutMs: 20_000 });
+    submit.signal('SIGINT');
+    const { code, stderr } = await submit.ended;
+    expect(code).toBe(130);
+    expect(stderr).toContain('Detached; the job goes on. Follow it again: export-worker watch detached');
+    resolve();
+    await fixture.jobIn('detached', 'COMPLETED');
+  });
+
+  it('tells people in one line what is missing, and where AWS was looked for', async () => {
+    expect(await run(['job', 'nobody'])).toEqual({ code: 1, stdout: '', stderr: expect.stringMatching(/^There is no job nobody: .*\n$/) });
+    expect((await run(['jobs', '--nonsense'])).code).toBe(2);
+    const nowhere = { ...fixture.aws.environment(), AWS_ENDPOINT_URL_DYNAMODB: 'http://127.0.0.1:9' };
+    const unreachable = await CommandProcess.start('src/cli/main.js', ['jobs'], nowhere).ended;
+    expect([unreachable.code, unreachable.stdout]).toEqual([1, '']);
+    expect(unreachable.stderr).toMatch(/^DynamoDB cannot be reached \(ECONNREFUSED\): .*AWS_ENDPOINT_URL_DYNAMODB.*\n$/);
+    const unconfigured = await CommandProcess.start('src/cli/main.js', ['jobs'], { AWS_REGION: 'us-east-1' }).ended;
+    expect(unconfigured.code).toBe(78);
+    expect(unconfigured.stderr).toContain('"DYNAMODB_JOBS_TABLE" is required');
+  });
+
+  it('serves until SIGTERM', async () => {
+    const environment = { ...fixture.aws.environment(), PORT: '0', HOST: '127.0.0.1', WORKER_POOL_SIZE: '1' };
+    const service = CommandProcess.start('src/cli/main.js', ['serve'], environment);
+    await eventually(() => service.stdout.includes('Service ready'), { timeoutMs: 20_000 });
+    service.signal('SIGTERM');
+    expect((await service.ended).code).toBe(0);
+  });
+
+  it('passes arguments, exit code and signals to and from the demo', async () => {
+    expect((await run(['demo', '--unknown'])).code).toBe(2);
+    const demo = CommandProcess.start('src/cli/main.js', ['demo'], { TMPDIR: folder });
+    await eventually(() => demo.stdout.includes('starting the service'), { timeoutMs: 20_000 });
+    demo.signal('SIGTERM');
+    expect((await demo.ended).code).toBe(130);
+  });
+});

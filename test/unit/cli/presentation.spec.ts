@@ -1,0 +1,129 @@
+import { describe, expect, it } from '@jest/globals';
+import {
+  facts,
+  formatBytes,
+  formatDuration,
+  ProgressDisplay,
+  reasonOf,
+  table,
+  type Progress,
+} from '../../../src/cli/presentation/index.js';
+import { bar, progressLine } from '../../../src/cli/presentation/progress-display.js';
+import { RateMeter } from '../../../src/cli/presentation/rate-meter.js';
+
+describe('formatBytes', () => {
+  it.each([
+    [0, '0 B'],
+    [999, '999 B'],
+    [1_500, '1.5 KB'],
+    [999_949, '999.9 KB'],
+    [999_950, '1.0 MB'],
+    [40_000_000, '40.0 MB'],
+    [5e18, '5000.0 PB'],
+  ])('shows %d as %s', (bytes, text) => expect(formatBytes(bytes)).toBe(text));
+});
+
+describe('formatDuration', () => {
+  it.each([
+    [-5, '0 s'],
+    [59_499, '59 s'],
+    [59_500, '1 min 00 s'],
+    [185_000, '3 min 05 s'],
+    [7_620_000, '2 h 07 min'],
+    [360_000_000, '4 d 04 h'],
+  ])('shows %d ms as %s', (ms, text) => expect(formatDuration(ms)).toBe(text));
+});
+
+describe('table', () => {
+  it('makes columns as wide as their widest cell and sets numbers to the right', () => {
+    const columns = [{ title: 'JOB' }, { title: 'DONE', align: 'right' as const }];
+    expect(table(columns, [['job-1', '7'], ['j', '12345']])).toBe('JOB     DONE\njob-1      7\nj      12345\n'); // prettier-ignore
+  });
+
+  it('leaves a fact without a value out', () => {
+    expect(facts([['Job', 'a'], ['Error', undefined], ['Status', 'FAILED']])).toBe('Job     a\nStatus  FAILED\n'); // prettier-ignore
+  });
+});
+
+describe('RateMeter', () => {
+  it('knows no rate and no ETA before something has moved', () => {
+    const meter = new RateMeter();
+    expect([meter.tasksPerSecond, meter.etaMs(5)]).toEqual([0, undefined]);
+    meter.add({ atMs: 0, tasks: 3, bytes: 10 });
+    meter.add({ atMs: 1_000, tasks: 3, bytes: 10 });
+    expect([meter.tasksPerSecond, meter.etaMs(5)]).toEqual([0, undefined]);
+  });
+
+  it('divides what was done by the time between the first and the last look', () => {
+    const meter = new RateMeter();
+    meter.add({ atMs: 500, tasks: 10, bytes: 0 });
+    meter.add({ atMs: 2_500, tasks: 20, bytes: 4_000 });
+    expect([meter.tasksPerSecond, meter.bytesPerSecond, meter.etaMs(10)]).toEqual([5, 2_000, 2_000]);
+  });
+
+  it('forgets what is older than half a minute', () => {
+    const meter = new RateMeter();
+    meter.add({ atMs: 0, tasks: 0, bytes: 0 });
+    meter.add({ atMs: 10_000, tasks: 1_000, bytes: 0 });
+    meter.add({ atMs: 40_000, tasks: 1_030, bytes: 0 });
+    expect(meter.tasksPerSecond).toBe(1);
+  });
+});
+
+describe('progressLine', () => {
+  const rate = { tasksPerSecond: 4.12, bytesPerSecond: 2_000_000, etaMs: (tasks: number) => tasks * 250 };
+  const still = { tasksPerSecond: 0, bytesPerSecond: 0, etaMs: () => undefined };
+
+  it('shows counts, failures, bytes, rate and ETA', () => {
+    const progress = { label: 'DOWNLOADING', completed: 46, failed: 1, total: 100, bytes: 12_300_000 };
+    expect(progressLine(progress, rate)).toBe(
+      'DOWNLOADING  [███████████░░░░░░░░░░░░░]  47/100 (47%)  1 failed  12.3 MB  4.1 files/s  2.0 MB/s  ETA 13 s',
+    );
+  });
+
+  it('shows no share of an unknown total, and no ETA without a rate', () => {
+    expect(progressLine({ label: 'PROCESSING', completed: 0, failed: 0, bytes: 0 }, still)).toBe(`PROCESSING  ${bar(0)}  0/?  0 B`);
+  });
+
+  it('takes an export of no files for done', () => {
+    expect(progressLine({ label: 'COMPLETED', completed: 0, failed: 0, total: 0, bytes: 0 }, still)).toBe(
+      `COMPLETED  ${bar(1)}  0/0 (100%)  0 B`,
+    );
+  });
+});
+
+describe('ProgressDisplay', () => {
+  const at = (completed: number, label = 'DOWNLOADING'): Progress => ({ label, completed, failed: 0, total: 10, bytes: 0 });
+  const recorder = (isTty: boolean, columns = 200) => {
+    const written: string[] = [];
+    return { written, output: { isTty, columns, write: (text: string) => void written.push(text) } };
+  };
+
+  it('rewrites one line of a terminal, cut to its width', () => {
+    const { written, output } = recorder(true, 20);
+    const display = new ProgressDisplay(output);
+    display.show(at(1), 0);
+    display.show(at(2), 100);
+    display.end();
+    expect(written).toEqual(['\r\u001B[KDOWNLOADING  [██░░░', '\r\u001B[KDOWNLOADING  [████░', '\n']);
+  });
+
+  it('writes elsewhere a line every 5 s when something moved, and at each new status', () => {
+    const { written, output } = recorder(false);
+    const display = new ProgressDisplay(output);
+    const shown = [at(0), at(1), at(1), at(2), at(2, 'COMPLETED')];
+    for (const [index, progress] of shown.entries()) display.show(progress, [0, 4_999, 5_000, 9_999, 10_000][index]);
+    display.end();
+    expect(written.map((line) => line.split('  ')[2])).toEqual(['0/10 (0%)', '1/10 (10%)', '2/10 (20%)']);
+    expect(written.every((line) => line.endsWith('\n'))).toBe(true);
+  });
+});
+
+describe('reasonOf', () => {
+  it.each([
+    ['{"message":"2 of 3 tasks failed","jobId":"a"}', '2 of 3 tasks failed'],
+    ['{"other":1}', 'no message'],
+    ['No heartbeat in time', 'No heartbeat in time'],
+    [undefined, 'no cause'],
+  ])('reads %s as %s', (cause, reason) => expect(reasonOf(cause)).toBe(reason));
+});

@@ -1,0 +1,251 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ConfigurationError } from '../../../src/config/index.js';
+import type { ExportJobEntity } from '../../../src/export-jobs/index.js';
+import { runCli } from '../../../src/cli/program.js';
+import type { Services } from '../../../src/cli/services.js';
+
+const TOKEN = 'AAAAKgAAAAIAAAAAsecret';
+const job: ExportJobEntity = {
+  jobId: 'job-1',
+  exportId: 'export-1',
+  userId: 'user-1',
+  status: 'DOWNLOADING',
+  run: 1,
+  attempt: 1,
+  taskToken: TOKEN,
+  destination: { bucket: 'bucket', prefix: 'exports/job-1/' },
+  tolerance: { count: 0, percentage: 0 },
+  requestKey: 'request.json',
+  requestHash: 'hash',
+  plan: { totalTasks: 10, batchCount: 2, batchSize: 5, segmentPrefix: 'segments/' },
+  completedTasks: 6,
+  failedTasks: 1,
+  bytesProcessed: 1_500,
+  batchProgress: new Map(),
+  endedBatches: new Set(),
+  createdAt: '2026-01-01T00:00:00.000Z',
+  updatedAt: '2026-01-01T00:00:00.000Z',
+  lastProgressAt: '2026-01-01T00:00:00.000Z',
+};
+
+const folders: string[] = [];
+afterEach(async () => {
+  for (const folder of folders.splice(0)) await rm(folder, { recursive: true });
+});
+
+async function listFile(text: string): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'cli-spec-'));
+  folders.push(folder);
+  const path = join(folder, 'list.txt');
+  await writeFile(path, text);
+  return path;
+}
+
+interface Sent {
+  name: string;
+  input: Record<string, unknown>;
+}
+
+/** Runs a command line on these jobs; what it sends to AWS is remembered. */
+async function run(args: string[], services: Partial<Services> = {}) {
+  const sent: Sent[] = [];
+  let [stdout, stderr] = ['', ''];
+  let closed = 0;
+  const send = async (command: { constructor: { name: string }; input: Record<string, unknown> }) => {
+    sent.push({ name: command.constructor.name, input: command.input });
+    return { executionArn: 'arn:execution' };
+  };
+  const open = async (): Promise<Services> => ({
+    jobs: { find: async (jobId) => (jobId === job.jobId ? job : undefined), list: async () => [job] },
+    batches: { list: async () => [] },
+    cancelJob: { cancel: async () => 'ended' },
+    completeJob: { stop: async () => undefined },
+    clients: { s3: { send }, stepFunctions: { send } } as unknown as Services['clients'],
+    settings: { bucket: 'bucket', stateMachineArn: 'arn:machine', retentionDays: 30, batchSize: 100, intakeConcurrency: 4 },
+    close: async () => void closed++,
+    ...services,
+  });
+  const terminal = {
+    out: (text: string) => void (stdout += text),
+    err: { write: (text: string) => void (stderr += text), isTty: false, columns: 80 },
+  };
+  const exitCode = await runCli(args, terminal, open);
+  return { exitCode, stdout, stderr, sent, closed };
+}
+
+describe('a command line that cannot be used', () => {
+  it.each([
+    [['unknown']],
+    [['jobs', '--unknown']],
+    [['jobs', '--status', 'COMPLETED']],
+    [['jobs', '--limit', '0']],
+    [['job']],
+    [['submit', 'list', '--tolerated-failure-count', '-1']],
+    [['submit', 'list', '--tolerated-failure-count', '1.5']],
+    [['submit', 'list', '--tolerated-failure-percentage', '101']],
+    [['submit', 'list', '--tolerated-failure-percentage', '']],
+    [[]],
+  ])('exits with 2 and says what is wrong: %j', async (args) => {
+    const { exitCode, stdout, stderr, closed } = await run(args);
+    expect([exitCode, stdout, closed]).toEqual([2, '', 0]);
+    expect(stderr).not.toBe('');
+  });
+
+  it('is none when it asks for help', async () => {
+    const { exitCode, stdout } = await run(['submit', '--help']);
+    expect(exitCode).toBe(0);
+    expect(stdout).toContain('--tolerated-failure-count');
+  });
+});
+
+describe('submit', () => {
+  it('uploads the list as it is and starts an execution of that name', async () => {
+    const { exitCode, stdout, sent } = await run(['submit', await listFile('http://a/b\n'), '--name', 'my-job', '--json']);
+    expect(exitCode).toBe(0);
+    const [put, start] = sent;
+    expect(put).toMatchObject({ name: 'PutObjectCommand', input: { Bucket: 'bucket', Body: Buffer.from('http://a/b\n') } });
+    const manifest = `s3://bucket/${String(put?.input.Key)}`;
+    expect(manifest).toMatch(/^s3:\/\/bucket\/_submissions\/[0-9a-f-]{36}$/);
+    expect(start).toMatchObject({ name: 'StartExecutionCommand', input: { stateMachineArn: 'arn:machine', name: 'my-job' } });
+    expect(JSON.parse(String(start?.input.input))).toEqual({ exportId: 'my-job', userId: 'cli', source: { manifest } });
+    expect(JSON.parse(stdout)).toEqual({ jobId: 'my-job', executionArn: 'arn:execution', manifest });
+  });
+
+  it('passes on what its options say, and takes the address of a list for the list', async () => {
+    const options = ['--export-id', 'e', '--user-id', 'u', '--bucket', 'b', '--prefix', 'p/'];
+    const tolerated = ['--tolerated-failure-count', '3', '--tolerated-failure-percentage', '2.5'];
+    const { sent } = await run(['submit', 'https://host/list.jsonl', ...options, ...tolerated]);
+    expect(sent).toHaveLength(1);
+    expect(JSON.parse(String(sent[0]?.input.input))).toEqual({
+      exportId: 'e',
+      userId: 'u',
+      source: { manifest: 'https://host/list.jsonl' },
+      destination: { bucket: 'b', prefix: 'p/' },
+      options: { toleratedFailureCount: 3, toleratedFailurePercentage: 2.5 },
+    });
+  });
+
+  it('uploads a long list in parts', async () => {
+    const line = `${'x'.repeat(1_023)}\n`;
+    const { sent } = await run(['submit', await listFile(line.repeat(17 * 1_024)), '--json']);
+    expect(sent.map(({ name }) => name)).toEqual([
+      'CreateMultipartUploadCommand',
+      'UploadPartCommand',
+      'UploadPartCommand',
+      'UploadPartCommand',
+      'CompleteMultipartUploadCommand',
+      'StartExecutionCommand',
+    ]);
+    const sizes = sent.filter(({ name }) => name === 'UploadPartCommand').map(({ input }) => (input.Body as Buffer).byteLength);
+    expect(sizes).toEqual([8 * 1_024 * 1_024, 8 * 1_024 * 1_024, 1_024 * 1_024]);
+  });
+
+  it('refuses a list that is not there, a folder, and an empty one', async () => {
+    const path = await listFile('');
+    for (const [list, reason] of [
+      [path, 'is empty'],
+      [`${path}.gone`, 'there is no such file'],
+      [tmpdir(), 'it is a folder'],
+    ] as const) {
+      const { exitCode, stderr, sent } = await run(['submit', list]);
+      expect([exitCode, sent]).toEqual([1, []]);
+      expect(stderr).toContain(list);
+      expect(stderr).toContain(reason);
+    }
+  });
+
+  it('exits with 78 without a state machine', async () => {
+    const settings = { bucket: 'bucket', retentionDays: 30, batchSize: 100, intakeConcurrency: 4 };
+    const { exitCode, stderr } = await run(['submit', 'list'], { settings });
+    expect(exitCode).toBe(78);
+    expect(stderr).toContain('STATE_MACHINE_ARN');
+  });
+});
+
+describe('jobs and job', () => {
+  it('lists the active jobs as a table, and says that ended ones are not there', async () => {
+    const { stdout, stderr } = await run(['jobs']);
+    expect(stdout).toMatch(/^JOB {4}STATUS .*\njob-1 {2}DOWNLOADING +6 +10 +1 +1\.5 KB/);
+    expect(stderr).toContain('Ended jobs are not listed');
+  });
+
+  it('shows a job to programs as one JSON object without its token', async () => {
+    const batches = { list: async () => [{ batchNo: 0, run: 1, status: 'running' as const, segmentKey: 's', failed: 0 }] };
+    const { stdout } = await run(['job', 'job-1', '--json'], { batches });
+    expect(JSON.parse(stdout)).toMatchObject({
+      jobId: 'job-1',
+      totalTasks: 10,
+      batches: { running: 1 },
+      files: 's3://bucket/exports/job-1/',
+    });
+    expect(stdout).not.toContain(TOKEN);
+  });
+
+  it('shows a job to people, its token only as not answered', async () => {
+    const { stdout } = await run(['job', 'job-1']);
+    expect(stdout).toMatch(/Files +6 done, 1 failed, 10 in all/);
+    expect(stdout).toMatch(/Token answered +not yet/);
+    expect(stdout).not.toContain(TOKEN);
+  });
+
+  it.each([['job'], ['watch'], ['cancel']])('%s exits with 1 for a job that is not there', async (command) => {
+    const { exitCode, stdout, stderr, closed } = await run([command, 'nobody']);
+    expect([exitCode, stdout, closed]).toEqual([1, '', 1]);
+    expect(stderr).toContain('There is no job nobody');
+  });
+});
+
+describe('watch', () => {
+  it.each([
+    ['COMPLETED' as const, 0],
+    ['FAILED' as const, 1],
+    ['CANCELLED' as const, 1],
+  ])('prints the job at each change and ends with a %s one with exit code %d', async (status, exitCode) => {
+    const rows = [job, { ...job, status }];
+    const jobs = { find: async () => rows.shift(), list: async () => [] };
+    const { stdout, exitCode: actual } = await run(['watch', 'job-1', '--json'], { jobs });
+    expect(stdout.trimEnd().split('\n').map((line) => (JSON.parse(line) as { status: string }).status)).toEqual(['DOWNLOADING', status]); // prettier-ignore
+    expect(actual).toBe(exitCode);
+  });
+});
+
+describe('cancel', () => {
+  it('says that a job was decided before', async () => {
+    const ended = { ...job, status: 'COMPLETED' as const };
+    const { exitCode, stderr } = await run(['cancel', 'job-1'], { jobs: { find: async () => ended, list: async () => [] } });
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain('was not cancelled: it is COMPLETED');
+  });
+});
+
+describe('an error of AWS', () => {
+  const failing = (error: Error) => {
+    const fail = async () => {
+      throw error;
+    };
+    return { jobs: { find: fail, list: fail } };
+  };
+
+  it('names the endpoint variable of a service that cannot be reached', async () => {
+    const error = Object.assign(new Error(''), { code: 'ECONNREFUSED', awsService: 'DynamoDB' });
+    const { exitCode, stderr } = await run(['jobs'], failing(error));
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain('DynamoDB cannot be reached (ECONNREFUSED)');
+    expect(stderr).toContain('AWS_ENDPOINT_URL_DYNAMODB');
+  });
+
+  it('is told in one line', async () => {
+    const error = Object.assign(new Error('Requested resource not found'), { name: 'ResourceNotFoundException', awsService: 'DynamoDB' });
+    expect((await run(['jobs'], failing(error))).stderr).toBe(
+      'DynamoDB answered ResourceNotFoundException: Requested resource not found\n',
+    );
+  });
+
+  it('of the configuration exits with 78 and tells every problem', async () => {
+    const terminal = { out: () => undefined, err: { write: () => undefined, isTty: false, columns: 80 } };
+    expect(await runCli(['jobs'], terminal, () => Promise.reject(new ConfigurationError(['"AWS_REGION" is required'])))).toBe(78);
+  });
+});
