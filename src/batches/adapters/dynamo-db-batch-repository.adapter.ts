@@ -1,12 +1,5 @@
-import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb';
-import {
-  GetCommand,
-  paginateQuery,
-  PutCommand,
-  UpdateCommand,
-  type DynamoDBDocumentClient,
-  type UpdateCommandInput,
-} from '@aws-sdk/lib-dynamodb';
+import { GetCommand, paginateQuery, type DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import { conditionalPut, conditionalUpdate, type ConditionalUpdate } from '../../platform/dynamodb/index.js';
 import { expiryS, hash32, type Clock } from '../../shared/index.js';
 import { BatchRepositoryPort, type BatchWrite, type NewBatch } from '../application/batch-repository.port.js';
 import type { BatchEntity, Lease, ResultFile } from '../domain/batch.entity.js';
@@ -48,16 +41,13 @@ export class DynamoDbBatchRepositoryAdapter extends BatchRepositoryPort {
       attempts: 0,
       enqueuedAt: this.clock.nowIso(),
     };
-    try {
-      // A second expander, or a retry, finds the row and leaves it: it may be running already.
-      await this.client.send(
-        new PutCommand({ TableName: this.settings.table, Item: item, ConditionExpression: 'attribute_not_exists(jobId)' }),
-      );
-      return 'created';
-    } catch (error) {
-      if (error instanceof ConditionalCheckFailedException) return 'exists';
-      throw error;
-    }
+    // A second expander, or a retry, finds the row and leaves it: it may be running already.
+    const written = await conditionalPut(this.client, {
+      TableName: this.settings.table,
+      Item: item,
+      ConditionExpression: 'attribute_not_exists(jobId)',
+    });
+    return written.kind === 'written' ? 'created' : 'exists';
   }
 
   async find(jobId: string, batchNo: number): Promise<BatchEntity | undefined> {
@@ -190,18 +180,11 @@ export class DynamoDbBatchRepositoryAdapter extends BatchRepositoryPort {
   }
 
   private async update(
-    key: { jobId: string; batchNo: number },
-    input: Omit<UpdateCommandInput, 'TableName' | 'Key'> & { ConditionExpression: string },
+    { jobId, batchNo }: { jobId: string; batchNo: number },
+    input: Omit<ConditionalUpdate, 'TableName' | 'Key'>,
   ): Promise<BatchWrite> {
-    const { jobId, batchNo } = key;
-    try {
-      const { Attributes } = await this.client.send(
-        new UpdateCommand({ TableName: this.settings.table, Key: { jobId, batchNo }, ReturnValues: 'ALL_NEW', ...input }),
-      );
-      return { kind: 'written', batch: toBatchEntity(Attributes) };
-    } catch (error) {
-      if (error instanceof ConditionalCheckFailedException) return { kind: 'refused' };
-      throw error;
-    }
+    const update = { TableName: this.settings.table, Key: { jobId, batchNo }, ...input } as ConditionalUpdate;
+    const outcome = await conditionalUpdate(this.client, update);
+    return outcome.kind === 'written' ? { kind: 'written', batch: toBatchEntity(outcome.item) } : outcome;
   }
 }

@@ -1,14 +1,6 @@
-import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb';
-import {
-  BatchGetCommand,
-  GetCommand,
-  paginateQuery,
-  PutCommand,
-  UpdateCommand,
-  type DynamoDBDocumentClient,
-  type UpdateCommandInput,
-} from '@aws-sdk/lib-dynamodb';
-import { expiryS, hash32, type Clock } from '../../../shared/index.js';
+import { BatchGetCommand, GetCommand, type DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import { conditionalPut, conditionalUpdate, type ConditionalUpdate } from '../../../platform/dynamodb/index.js';
+import { expiryS, type Clock } from '../../../shared/index.js';
 import {
   JobStateRepositoryPort,
   type ConditionalWrite,
@@ -18,6 +10,7 @@ import {
 import { encodeBatchCount } from '../../domain/counting.js';
 import type { ActiveStatus, Callback, ExpansionPlan, ExportJobEntity, JobOutcome } from '../../domain/export-job.entity.js';
 import { ROW_VERSION, toJobEntity } from './job-row.schema.js';
+import { JobStatusIndex } from './job-status-index.js';
 
 const BATCH_GET_LIMIT = 100;
 
@@ -39,12 +32,15 @@ export interface JobTableSettings {
 }
 
 export class DynamoDbJobStateRepositoryAdapter extends JobStateRepositoryPort {
+  private readonly index: JobStatusIndex;
+
   constructor(
     private readonly client: DynamoDBDocumentClient,
     private readonly settings: JobTableSettings,
     private readonly clock: Clock,
   ) {
     super();
+    this.index = new JobStatusIndex(client, settings);
   }
 
   async createIfAbsent(job: NewJob): Promise<{ kind: 'created' | 'exists'; job: ExportJobEntity }> {
@@ -52,7 +48,7 @@ export class DynamoDbJobStateRepositoryAdapter extends JobStateRepositoryPort {
       ...job,
       v: ROW_VERSION,
       status: 'PROCESSING',
-      statusShard: this.shardOf('PROCESSING', job.jobId),
+      statusShard: this.index.shardOf('PROCESSING', job.jobId),
       run: 1,
       attempt: job.taskToken === undefined ? 0 : 1,
       completedTasks: 0,
@@ -62,17 +58,15 @@ export class DynamoDbJobStateRepositoryAdapter extends JobStateRepositoryPort {
       updatedAt: job.createdAt,
       lastProgressAt: job.createdAt,
     };
-    try {
-      // Two deliveries of one message: the second finds the row of the first.
-      await this.client.send(
-        new PutCommand({ TableName: this.settings.table, Item: item, ConditionExpression: 'attribute_not_exists(jobId)' }),
-      );
-      return { kind: 'created', job: toJobEntity(item) };
-    } catch (error) {
-      if (!(error instanceof ConditionalCheckFailedException)) throw error;
-      const existing = await this.find(job.jobId);
-      return existing === undefined ? this.createIfAbsent(job) : { kind: 'exists', job: existing };
-    }
+    // Two deliveries of one message: the second finds the row of the first.
+    const written = await conditionalPut(this.client, {
+      TableName: this.settings.table,
+      Item: item,
+      ConditionExpression: 'attribute_not_exists(jobId)',
+    });
+    if (written.kind === 'written') return { kind: 'created', job: toJobEntity(item) };
+    const existing = await this.find(job.jobId);
+    return existing === undefined ? this.createIfAbsent(job) : { kind: 'exists', job: existing };
   }
 
   async find(jobId: string): Promise<ExportJobEntity | undefined> {
@@ -97,9 +91,8 @@ export class DynamoDbJobStateRepositoryAdapter extends JobStateRepositoryPort {
     return found;
   }
 
-  async *listActive(statuses: readonly ActiveStatus[]): AsyncIterable<string[]> {
-    for (const status of statuses)
-      for (let shard = 0; shard < this.settings.statusShards; shard++) yield* this.queryShard(`${status}#${shard}`, true);
+  listActive(statuses: readonly ActiveStatus[]): AsyncIterable<string[]> {
+    return this.index.pages(statuses);
   }
 
   async recordPlan(jobId: string, run: number, plan: ExpansionPlan): Promise<ConditionalWrite> {
@@ -139,7 +132,7 @@ export class DynamoDbJobStateRepositoryAdapter extends JobStateRepositoryPort {
       ExpressionAttributeValues: {
         ...COUNTING_VALUES,
         ':run': run,
-        ':shard': this.shardOf('DOWNLOADING', jobId),
+        ':shard': this.index.shardOf('DOWNLOADING', jobId),
         ':now': this.clock.nowIso(),
       },
     });
@@ -209,7 +202,7 @@ export class DynamoDbJobStateRepositoryAdapter extends JobStateRepositoryPort {
         ':completed': observed.completedTasks,
         ':failed': observed.failedTasks,
         ':finalizing': 'FINALIZING',
-        ':shard': this.shardOf('FINALIZING', observed.jobId),
+        ':shard': this.index.shardOf('FINALIZING', observed.jobId),
         ':outcome': outcome,
         ':now': this.clock.nowIso(),
       },
@@ -266,49 +259,14 @@ export class DynamoDbJobStateRepositoryAdapter extends JobStateRepositoryPort {
   }
 
   async list(statuses: readonly ActiveStatus[], limit: number): Promise<ExportJobEntity[]> {
-    const ids: string[] = [];
-    for (const wanted of statuses)
-      for (let shard = 0; shard < this.settings.statusShards; shard++)
-        for await (const page of this.queryShard(`${wanted}#${shard}`, false, limit)) ids.push(...page);
-    const jobs = await this.findMany(ids);
+    const jobs = await this.findMany(await this.index.newest(statuses, limit));
     return jobs.sort((a, b) => (a.createdAt < b.createdAt ? 1 : -1)).slice(0, limit);
   }
 
-  private async *queryShard(statusShard: string, oldestFirst: boolean, limit?: number): AsyncIterable<string[]> {
-    const pages = paginateQuery(
-      { client: this.client },
-      {
-        TableName: this.settings.table,
-        IndexName: 'status-index',
-        KeyConditionExpression: 'statusShard = :shard',
-        ExpressionAttributeValues: { ':shard': statusShard },
-        ScanIndexForward: oldestFirst,
-        ...(limit === undefined ? {} : { Limit: limit }),
-      },
-    );
-    for await (const page of pages) {
-      yield (page.Items ?? []).map((item) => String(item.jobId));
-      if (limit !== undefined) return;
-    }
-  }
-
-  private async update(
-    jobId: string,
-    input: Omit<UpdateCommandInput, 'TableName' | 'Key'> & { ConditionExpression: string },
-  ): Promise<ConditionalWrite> {
-    try {
-      const { Attributes } = await this.client.send(
-        new UpdateCommand({ TableName: this.settings.table, Key: { jobId }, ReturnValues: 'ALL_NEW', ...input }),
-      );
-      return { kind: 'written', job: toJobEntity(Attributes) };
-    } catch (error) {
-      if (error instanceof ConditionalCheckFailedException) return { kind: 'refused' };
-      throw error;
-    }
-  }
-
-  private shardOf(status: ActiveStatus, jobId: string): string {
-    return `${status}#${hash32(jobId) % this.settings.statusShards}`;
+  private async update(jobId: string, input: Omit<ConditionalUpdate, 'TableName' | 'Key'>): Promise<ConditionalWrite> {
+    const update = { TableName: this.settings.table, Key: { jobId }, ...input } as ConditionalUpdate;
+    const outcome = await conditionalUpdate(this.client, update);
+    return outcome.kind === 'written' ? { kind: 'written', job: toJobEntity(outcome.item) } : outcome;
   }
 
   private expiryS(): number {

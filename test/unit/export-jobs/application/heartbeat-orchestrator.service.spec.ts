@@ -219,13 +219,17 @@ describe('the loop', () => {
     expect(f.jobs.get('a')).toHaveProperty('lastHeartbeatAt');
   });
 
-  it('tells health when its last turn ended well', async () => {
-    f.gate.next('listActive', 'unavailable');
+  it('tells health that it does not run, and that a turn hangs', async () => {
+    expect(orchestrator.problem).toBe('not running');
     orchestrator.start();
     await f.clock.advance(INTERVAL_MS - 1);
-    expect(orchestrator.lastTurnAt).toBeUndefined();
-    await f.clock.advance(2);
-    expect(orchestrator.lastTurnAt).toBe(INTERVAL_MS);
+    f.gate.next('listActive', () => f.clock.sleep(20 * INTERVAL_MS));
+    await f.clock.advance(INTERVAL_MS);
+    expect(orchestrator.problem).toBeUndefined();
+    await f.clock.advance(10 * INTERVAL_MS);
+    expect(orchestrator.problem).toMatch(/^no turn for \d+ s$/);
+    await f.clock.advance(10 * INTERVAL_MS);
+    expect(orchestrator.problem).toBeUndefined();
   });
 
   it('may be stopped before it started, and started again after a stop', async () => {

@@ -1,0 +1,1 @@
+export { conditionalPut, conditionalUpdate, type ConditionalUpdate } from './conditional-write.js';

@@ -1,0 +1,75 @@
+import { JobBatchesAdapter } from '../../src/batches/adapters/job-batches.adapter.js';
+import { ClaimBatchUseCase } from '../../src/batches/application/claim-batch.use-case.js';
+import { LeaseService } from '../../src/batches/application/lease.service.js';
+import { ReleaseBatchUseCase } from '../../src/batches/application/release-batch.use-case.js';
+import { RunBatchUseCase } from '../../src/batches/application/run-batch.use-case.js';
+import { TaskDispatcherService } from '../../src/batches/application/task-dispatcher.service.js';
+import { CompleteJobUseCase } from '../../src/export-jobs/application/complete-job.use-case.js';
+import { JobCounterService } from '../../src/export-jobs/application/job-counter.service.js';
+import { SettleTokenService } from '../../src/export-jobs/application/settle-token.service.js';
+import { aBatch, aJob, aPlan, aSegment } from './builders.js';
+import { FakeBatchFiles, FakeBatchQueue } from './fakes/fake-batch-ports.js';
+import { FakeJobResults } from './fakes/fake-job-ports.js';
+import { FakeStepFunctions } from './fakes/fake-step-functions.js';
+import { FakeTransferPool } from './fakes/fake-transfer-pool.js';
+import { Gate } from './fakes/gate.js';
+import { InMemoryBatchRepository } from './fakes/in-memory-batch-repository.js';
+import { InMemoryJobStateRepository } from './fakes/in-memory-job-state-repository.js';
+import { RecordingLogger } from './fakes/recording-logger.js';
+import { RecordingMetrics } from './fakes/recording-metrics.js';
+import { FakeClock, settled } from './fake-clock.js';
+
+export const BATCH_BEAT_MS = 10_000;
+export const BATCH_TTL_MS = 90_000;
+export const BATCH_MESSAGE = { jobId: 'job-1', batchNo: 0, run: 1 };
+
+/** Tables, queue and objects with one job of one queued batch of five tasks. `process()` is one coordinator on them. */
+export function aBatchWorld() {
+  const gate = new Gate();
+  const clock = new FakeClock();
+  const logger = new RecordingLogger();
+  const jobs = new InMemoryJobStateRepository(gate, clock).put(aJob({ plan: aPlan({ totalTasks: 5, batchCount: 1 }) }));
+  const batches = new InMemoryBatchRepository(gate, clock).put(aBatch());
+  const files = new FakeBatchFiles(aSegment(), gate);
+  const queue = new FakeBatchQueue(gate);
+  const stepFunctions = new FakeStepFunctions(gate);
+  const counter = new JobCounterService(jobs);
+  const leases = new LeaseService(batches, clock);
+
+  const process = (coordinatorId = 'me', places = 8) => {
+    const metrics = new RecordingMetrics();
+    const pool = new FakeTransferPool(places);
+    const dispatcher = new TaskDispatcherService(pool, { taskMaxAttempts: 4 }, clock, metrics);
+    const settler = new SettleTokenService(stepFunctions, clock, logger);
+    const completeJob = new CompleteJobUseCase(
+      jobs,
+      new JobBatchesAdapter(batches),
+      new FakeJobResults(gate),
+      settler,
+      clock,
+      logger,
+      metrics,
+    );
+    const runBatch = new RunBatchUseCase(
+      { coordinatorId, heartbeatIntervalMs: BATCH_BEAT_MS, ttlMs: { download: BATCH_TTL_MS } },
+      new ClaimBatchUseCase(jobs, batches, counter),
+      files,
+      dispatcher,
+      new ReleaseBatchUseCase(leases, queue, clock, logger),
+      completeJob,
+      { leases, counter, jobs, clock, logger },
+    );
+    /** Receives the batch's message; the answer is what `run` answers. */
+    const receive = (message = BATCH_MESSAGE) => runBatch.run(message, () => gate.pass('deleteMessage', () => undefined));
+    /** Receives it and lets everything happen that needs no time: the tasks run. */
+    const begin = async () => {
+      const run = receive();
+      await settled();
+      return { run };
+    };
+    const drain = (finishMs = 15_000, releaseMs = 21_000) =>
+      runBatch.drain({ finishByMs: clock.monotonicMs() + finishMs, releaseByMs: clock.monotonicMs() + releaseMs });
+    return { pool, runBatch, receive, begin, drain, dispatcher };
+  };
+  return { gate, clock, logger, jobs, batches, files, queue, stepFunctions, process };
+}

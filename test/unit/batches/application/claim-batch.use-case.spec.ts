@@ -1,0 +1,87 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { ClaimBatchUseCase } from '../../../../src/batches/application/claim-batch.use-case.js';
+import { JobCounterService } from '../../../../src/export-jobs/application/job-counter.service.js';
+import { aBatch, aJob, aState } from '../../../support/builders.js';
+import { InMemoryBatchRepository } from '../../../support/fakes/in-memory-batch-repository.js';
+import { InMemoryJobStateRepository } from '../../../support/fakes/in-memory-job-state-repository.js';
+
+const MESSAGE = { jobId: 'job-1', batchNo: 0, run: 1 };
+
+let jobs: InMemoryJobStateRepository;
+let batches: InMemoryBatchRepository;
+let claims: ClaimBatchUseCase;
+
+beforeEach(() => {
+  jobs = new InMemoryJobStateRepository().put(aJob());
+  batches = new InMemoryBatchRepository().put(aBatch());
+  claims = new ClaimBatchUseCase(jobs, batches, new JobCounterService(jobs));
+});
+
+const claim = () => claims.claim(MESSAGE, 'me');
+
+describe('ClaimBatchUseCase', () => {
+  it.each(['PROCESSING', 'DOWNLOADING'] as const)('claims a queued batch of a job in %s', async (status) => {
+    jobs.put(aJob({ status }));
+    await expect(claim()).resolves.toMatchObject({ kind: 'claimed', batch: { lockedBy: 'me', lockToken: 1 }, job: { jobId: 'job-1' } });
+    expect(batches.get(0)).toMatchObject({ status: 'running', lockToken: 1, seq: 0 });
+  });
+
+  it.each(['lost-reply', 'retried'] as const)('claimId, re-read: recognises its own claim when its fate is %s', async (fault) => {
+    batches.gate.next('claim', fault);
+    await expect(claim()).resolves.toMatchObject({ kind: 'claimed', batch: { lockToken: 1 } });
+  });
+
+  it('does not take another consumer of this process for itself', async () => {
+    const outcomes = await Promise.all([claim(), claim()]);
+    expect(outcomes.map(({ kind }) => kind).sort()).toEqual(['claimed', 'drop']);
+  });
+
+  it('An unknown claim that shows queued leaves the message', async () => {
+    batches.gate.next('claim', 'unavailable');
+    await expect(claim()).rejects.toThrow('unavailable');
+    expect(batches.get(0).status).toBe('queued');
+  });
+
+  it('leaves the message when neither the claim nor the row can be known', async () => {
+    batches.gate.next('claim', 'lost-reply');
+    batches.gate.next('findBatch', 'unavailable');
+    await expect(claim()).rejects.toThrow('unavailable');
+  });
+
+  it('tries again when the batch was given back between claim and look', async () => {
+    batches.put(aBatch({ status: 'running', lockToken: 1, claimId: 'other' }));
+    batches.gate.next('findBatch', () => void batches.put(aBatch({ lockToken: 1 })));
+    await expect(claim()).resolves.toMatchObject({ kind: 'claimed', batch: { lockToken: 2 } });
+  });
+
+  it.each([
+    ['job-over', 'the job is being answered', () => void jobs.put(aJob({ status: 'FINALIZING' }))],
+    ['job-over', 'the job has ended', () => void jobs.put(aJob({ status: 'CANCELLED' }))],
+    ['job-over', 'there is no such job', () => jobs.rows.clear()],
+    ['other-run', 'the job lives another run', () => void jobs.put(aJob({ run: 2 }))],
+    ['other-run', 'Claim IF run = the message’s: the batch was moved to another run', () => void batches.put(aBatch({ run: 2 }))],
+    ['held', 'someone holds the batch', () => void batches.put(aBatch({ status: 'running', claimId: 'other' }))],
+    ['final', 'the batch was cancelled', () => void batches.put(aBatch({ status: 'cancelled' }))],
+    ['missing', 'there is no such batch', () => batches.rows.clear()],
+  ])('drops the message as %s when %s', async (reason, _name, arrange) => {
+    arrange();
+    const before = [...batches.rows.values()];
+    await expect(claim()).resolves.toEqual({ kind: 'drop', reason });
+    expect([...batches.rows.values()]).toEqual(before);
+  });
+
+  it.each(['succeeded', 'dead'] as const)(
+    'brings the counters up for a batch that is %s: its holder may have died before its last count',
+    async (status) => {
+      batches.put(aBatch({ status, ...aState([0, 1, 2, 3], [4]) }));
+      await expect(claim()).resolves.toEqual({ kind: 'drop', reason: 'final' });
+      expect(jobs.get('job-1')).toMatchObject({ completedTasks: 4, failedTasks: 1, bytesProcessed: 40, endedBatches: new Set([0]) });
+    },
+  );
+
+  it('leaves the message when the counters of an ended batch cannot be brought up', async () => {
+    batches.put(aBatch({ status: 'succeeded', ...aState([0, 1, 2, 3, 4]) }));
+    jobs.gate.next('count', 'unavailable');
+    await expect(claim()).rejects.toThrow('unavailable');
+  });
+});

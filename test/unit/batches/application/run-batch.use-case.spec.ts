@@ -1,0 +1,193 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { aBatch, aJob, aPlan, aState } from '../../../support/builders.js';
+import { aBatchWorld, BATCH_BEAT_MS, BATCH_MESSAGE } from '../../../support/batch-holder.js';
+import { deferred } from '../../../support/deferred.js';
+import { settled } from '../../../support/fake-clock.js';
+
+let w: ReturnType<typeof aBatchWorld>;
+let me: ReturnType<ReturnType<typeof aBatchWorld>['process']>;
+
+beforeEach(() => {
+  w = aBatchWorld();
+  me = w.process();
+});
+
+const order = (...calls: string[]) => calls.map((call) => w.gate.calls.indexOf(call));
+const totals = () => {
+  const { completedTasks, failedTasks, bytesProcessed } = w.jobs.get('job-1');
+  return [completedTasks, failedTasks, bytesProcessed];
+};
+
+describe('the message of a batch', () => {
+  it('is deleted after the claim and before the work', async () => {
+    const { run } = await me.begin();
+    const [claim, deleted, segment] = order('claim', 'deleteMessage', 'loadSegment');
+    expect([claim, deleted, segment]).toEqual([claim, deleted, segment].toSorted((a = 0, b = 0) => a - b));
+    expect(claim).toBeGreaterThanOrEqual(0);
+    await me.pool.succeedAll();
+    await run;
+  });
+
+  it('is deleted also when nothing was claimed', async () => {
+    w.batches.put(aBatch({ status: 'running', claimId: 'of another', lockToken: 1 }));
+    await expect(me.receive()).resolves.toBe('dropped');
+    expect(w.gate.calls).toContain('deleteMessage');
+  });
+
+  it('is left when the claim is unknown', async () => {
+    w.gate.next('claim', 'unavailable');
+    await expect(me.receive()).rejects.toThrow('unavailable');
+    expect(w.gate.calls).not.toContain('deleteMessage');
+    expect(me.runBatch.batchesInHand).toBe(0);
+  });
+
+  it('costs nothing when it cannot be deleted: the lease keeps the batch', async () => {
+    w.gate.next('deleteMessage', 'unavailable');
+    const { run } = await me.begin();
+    await me.pool.succeedAll();
+    await expect(run).resolves.toBe('ended');
+  });
+});
+
+describe('the end of a batch', () => {
+  it('ends the job when its counts add up, and leaves nothing running', async () => {
+    const { run } = await me.begin();
+    await me.pool.fail({ code: 'HTTP_404', retryable: false, httpStatus: 404 });
+    await me.pool.succeedAll();
+    await expect(run).resolves.toBe('ended');
+    expect(w.batches.get(0)).toMatchObject({ status: 'succeeded', ...aState([1, 2, 3, 4], [0]), resultKeys: { succeeded: { size: 1 } } });
+    expect(totals()).toEqual([4, 1, 40]);
+    expect(w.jobs.get('job-1').status).toBe('FAILED');
+    expect(w.stepFunctions.answers).toHaveLength(1);
+    expect(w.clock.sleepers).toBe(0);
+    expect(me.runBatch.batchesInHand).toBe(0);
+  });
+
+  it('leaves a job with other batches to them', async () => {
+    w.jobs.put(aJob());
+    const { run } = await me.begin();
+    await me.pool.succeedAll();
+    await run;
+    expect(w.jobs.get('job-1')).toMatchObject({ status: 'DOWNLOADING', completedTasks: 5 });
+    expect(w.stepFunctions.answers).toEqual([]);
+  });
+
+  it('Results before the row says succeeded, and the row before the last count', async () => {
+    const { run } = await me.begin();
+    await me.pool.succeedAll();
+    await run;
+    const positions = order('writeResults', 'endBatch', 'count', 'beginFinalizing');
+    expect(positions).toEqual(positions.toSorted((a, b) => a - b));
+    expect(positions[0]).toBeGreaterThan(0);
+  });
+
+  it('A flush never holds the last task: while results are written the job does not add up', async () => {
+    const results = deferred();
+    w.gate.next('writeResults', () => results.promise);
+    const { run } = await me.begin();
+    await me.pool.succeedAll();
+    await w.clock.advance(3 * BATCH_BEAT_MS);
+    expect(w.batches.get(0)).toMatchObject({ status: 'running', completed: 4 });
+    expect(totals()).toEqual([4, 0, 40]);
+    results.resolve();
+    await expect(run).resolves.toBe('ended');
+    expect(totals()).toEqual([5, 0, 50]);
+  });
+
+  it('writes one result per task in order, with attempts and status', async () => {
+    const { run } = await me.begin();
+    await me.pool.fail({ code: 'HTTP_404', retryable: false, httpStatus: 404 }, 'file-2');
+    await me.pool.succeedAll();
+    await run;
+    const lines = w.files.results.get('0_1') ?? [];
+    expect(lines.map(({ position }) => position)).toEqual([0, 1, 2, 3, 4]);
+    expect(lines[2]).toMatchObject({ success: false, code: 'HTTP_404', httpStatus: 404, attempts: 1 });
+    expect(lines[0]).toMatchObject({ success: true, size: 10, sha256: 'sha', attempts: 1 });
+  });
+
+  it.each(['loadSegment', 'writeResults', 'endBatch', 'count'])('is reached although %s fails for a while', async (step) => {
+    w.gate.next(step, 'unavailable', 'unavailable');
+    const { run } = await me.begin();
+    for (let second = 0; second < 20 && w.batches.get(0).status === 'running'; second++) {
+      await me.pool.succeedAll();
+      await w.clock.advance(1_000);
+    }
+    await w.clock.advance(5_000);
+    await expect(run).resolves.toBe('ended');
+    expect(totals()).toEqual([5, 0, 50]);
+  });
+
+  it.each(['endBatch', 'count'].flatMap((step) => (['lost-reply', 'retried'] as const).map((fault) => [step, fault] as const)))(
+    'counts each task once when %s meets the fault %s',
+    async (step, fault) => {
+      w.gate.next(step, fault);
+      const { run } = await me.begin();
+      await me.pool.succeedAll();
+      await w.clock.advance(5_000);
+      await expect(run).resolves.toBe('ended');
+      expect(totals()).toEqual([5, 0, 50]);
+      expect(w.stepFunctions.answers).toHaveLength(1);
+    },
+  );
+});
+
+describe('Checkpoint first, counters second', () => {
+  it.each(['checkpoint', 'endBatch'])('a crash right after %s loses nothing and counts nothing twice', async (step) => {
+    w.jobs.put(aJob({ plan: aPlan({ totalTasks: 5, batchCount: 1 }) }));
+    const { run } = await me.begin();
+    if (step === 'checkpoint') for (const key of ['file-0', 'file-1']) await me.pool.succeed(key);
+    w.gate.next(step, () => w.gate.crashAfter(1));
+    if (step === 'checkpoint') await w.clock.advance(BATCH_BEAT_MS);
+    else await me.pool.succeedAll();
+    expect(totals()).toEqual([0, 0, 0]);
+    await w.clock.advance(120_000);
+    await run;
+
+    w.gate.restart();
+    const left = w.batches.get(0);
+    if (left.status === 'running') w.batches.put({ ...left, status: 'queued', attempts: 1 });
+    const other = w.process('another');
+    const again = other.receive({ ...BATCH_MESSAGE });
+    await settled();
+    await other.pool.succeedAll();
+    await again;
+    expect(totals()).toEqual([5, 0, 50]);
+  });
+});
+
+describe('a batch taken over', () => {
+  it('goes on from the checkpoint, brings the counters up first, and rebuilds the lines of what was done', async () => {
+    w.batches.put(aBatch({ ...aState([0, 3], [1]), lockToken: 6, attempts: 1 }));
+    const { run } = await me.begin();
+    expect(totals()).toEqual([2, 1, 20]);
+    expect(me.pool.running.map(({ s3Key }) => s3Key.at(-1))).toEqual(['2', '4']);
+    await me.pool.succeedAll();
+    await run;
+    const lines = w.files.results.get('0_7') ?? [];
+    expect(w.files.described).toEqual([0, 3]);
+    expect(lines[0]).toMatchObject({ success: true, attempts: null, durationMs: null });
+    expect(lines[1]).toEqual({ success: false, position: 1, code: 'HTTP_404', message: null, httpStatus: null, attempts: null });
+    expect(lines[2]).toMatchObject({ success: true, attempts: 1 });
+    expect(totals()).toEqual([4, 1, 40]);
+  });
+
+  it('Result keys carry lockToken: two holders never write the same files', async () => {
+    const { run } = await me.begin();
+    await me.pool.succeedAll();
+    await run;
+    w.batches.put(aBatch({ lockToken: 1 }));
+    w.jobs.put(aJob({ plan: aPlan({ totalTasks: 5, batchCount: 1 }) }));
+    const again = me.receive();
+    await settled();
+    await me.pool.succeedAll();
+    await again;
+    expect([...w.files.results.keys()]).toEqual(['0_1', '0_2']);
+  });
+
+  it('does not start work for a job that was decided meanwhile', async () => {
+    w.gate.next('deleteMessage', () => void w.jobs.put(aJob({ status: 'FINALIZING' })));
+    w.batches.put(aBatch(aState([0])));
+    await expect(me.receive()).resolves.toBe('job-over');
+    expect(me.pool.started).toEqual([]);
+  });
+});
