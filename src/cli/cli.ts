@@ -17,17 +17,24 @@ export class Cli {
     private readonly open: () => Promise<Services>,
   ) {}
 
-  /** Opens the services for `work`; the signal is aborted by Ctrl-C or SIGTERM. */
-  async use(work: (services: Services, signal: AbortSignal) => Promise<void>): Promise<void> {
+  async use(work: (services: Services) => Promise<void>): Promise<void> {
     const services = await this.open();
+    try {
+      await work(services);
+    } finally {
+      await services.close();
+    }
+  }
+
+  /** The signal is aborted by Ctrl-C or SIGTERM, which end the process at once when they come again, or outside of this. */
+  async interruptible<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const interrupt = new AbortController();
     const abort = () => interrupt.abort();
     process.once('SIGINT', abort).once('SIGTERM', abort);
     try {
-      await work(services, interrupt.signal);
+      return await work(interrupt.signal);
     } finally {
       process.off('SIGINT', abort).off('SIGTERM', abort);
-      await services.close();
     }
   }
 

@@ -16,12 +16,15 @@ export function addCancelCommand(program: Command, cli: Cli): void {
 }
 
 async function cancelJob(cli: Cli, jobId: string, { reason, json }: { reason: string; json?: true }): Promise<void> {
-  await cli.use(async ({ jobs, cancelJob, completeJob }, signal) => {
+  await cli.use(async ({ jobs, cancelJob, completeJob }) => {
     const before = await jobs.find(jobId);
     if (before === undefined) throw new CliError(noSuchJob(jobId));
-    // Settling waits for Step Functions as long as it takes; after Ctrl-C the service goes on with it.
-    signal.addEventListener('abort', () => void completeJob.stop(), { once: true });
-    if (!isTerminal(before.status)) await cancelJob.cancel(jobId, reason);
+    if (!isTerminal(before.status))
+      await cli.interruptible((signal) => {
+        // Settling waits for Step Functions as long as it takes; after Ctrl-C the service goes on with it.
+        signal.addEventListener('abort', () => void completeJob.stop(), { once: true });
+        return cancelJob.cancel(jobId, reason);
+      });
     const job = (await jobs.find(jobId)) ?? before;
     const cancelled = (job.outcome?.status ?? job.status) === 'CANCELLED';
     if (!cancelled) cli.exitCode = EXIT_FAILED;

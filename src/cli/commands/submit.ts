@@ -51,14 +51,14 @@ interface Submission {
 }
 
 async function submit(cli: Cli, list: string, options: SubmitOptions): Promise<void> {
-  await cli.use(async (services, signal) => {
+  await cli.use(async (services) => {
     const submission = await start(services, list, options);
     const { jobId } = submission;
     if (options.wait !== true) {
       if (options.json) return cli.printJson(submission);
       return cli.terminal.out(`Job ${jobId} is submitted. Follow it: export-worker watch ${jobId}\n`);
     }
-    const { execution, job } = await follow(cli, services, submission, signal);
+    const { execution, job } = await cli.interruptible((signal) => follow(cli, services, submission, signal));
     if (execution?.status !== 'SUCCEEDED') cli.exitCode = execution === undefined ? EXIT_DETACHED : EXIT_FAILED;
     if (execution === undefined) cli.tell(`Detached; the job goes on. Follow it again: export-worker watch ${jobId}`);
     if (options.json)

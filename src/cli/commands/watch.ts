@@ -15,8 +15,9 @@ export function addWatchCommand(program: Command, cli: Cli): void {
     .argument('<id>', 'jobId, the name of its execution')
     .option('--json', 'JSON lines: the job at each change')
     .action(async (jobId: string, { json }: { json?: true }) => {
-      await cli.use(async ({ jobs }, signal) => {
-        const last = await (json ? printChanges(cli, jobs, jobId, signal) : showProgress(cli, jobs, jobId, signal));
+      await cli.use(async ({ jobs }) => {
+        const follow = json ? printChanges : showProgress;
+        const last = await cli.interruptible((signal) => follow(cli, jobs, jobId, signal));
         if (last === undefined || !isTerminal(last.status)) cli.exitCode = EXIT_DETACHED;
         else if (last.status !== 'COMPLETED') cli.exitCode = EXIT_FAILED;
       });

@@ -51,7 +51,7 @@ export class ProgressDisplay {
   }
 }
 
-/** `DOWNLOADING  [██████░░░░░░]  47/100 (47%)  1 failed  12.3 MB  4.1 files/s  2.0 MB/s  ETA 13 s` */
+/** `DOWNLOADING  [██████░░░░░░]  47/100 (47%)  ETA 13 s  1 failed  12.3 MB  4.1 files/s  2.0 MB/s`: what matters most is cut last. */
 export function progressLine(progress: Progress, rate: Pick<RateMeter, 'tasksPerSecond' | 'bytesPerSecond' | 'etaMs'>): string {
   const { label, completed, failed, total, bytes } = progress;
   const done = completed + failed;
@@ -61,10 +61,10 @@ export function progressLine(progress: Progress, rate: Pick<RateMeter, 'tasksPer
     label,
     bar(total === undefined ? 0 : total === 0 ? 1 : done / total),
     total === undefined ? `${done}/?` : `${done}/${total} (${total === 0 ? 100 : Math.floor((done * 100) / total)}%)`,
+    ...(etaMs === undefined ? [] : [`ETA ${formatDuration(etaMs)}`]),
     ...(failed === 0 ? [] : [`${failed} failed`]),
     formatBytes(bytes),
     ...(rate.tasksPerSecond === 0 ? [] : [`${rate.tasksPerSecond.toFixed(1)} files/s`, `${formatBytes(rate.bytesPerSecond)}/s`]),
-    ...(etaMs === undefined ? [] : [`ETA ${formatDuration(etaMs)}`]),
   ].join('  ');
 }
 

@@ -77,7 +77,7 @@ describe('progressLine', () => {
   it('shows counts, failures, bytes, rate and ETA', () => {
     const progress = { label: 'DOWNLOADING', completed: 46, failed: 1, total: 100, bytes: 12_300_000 };
     expect(progressLine(progress, rate)).toBe(
-      'DOWNLOADING  [███████████░░░░░░░░░░░░░]  47/100 (47%)  1 failed  12.3 MB  4.1 files/s  2.0 MB/s  ETA 13 s',
+      'DOWNLOADING  [███████████░░░░░░░░░░░░░]  47/100 (47%)  ETA 13 s  1 failed  12.3 MB  4.1 files/s  2.0 MB/s',
     );
   });
 

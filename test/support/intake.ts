@@ -1,0 +1,57 @@
+import { EnqueueBatchesUseCase } from '../../src/batches/application/enqueue-batches.use-case.js';
+import { JobBatchesAdapter } from '../../src/batches/adapters/job-batches.adapter.js';
+import { CancelJobUseCase } from '../../src/export-jobs/application/cancel-job.use-case.js';
+import { CompleteJobUseCase } from '../../src/export-jobs/application/complete-job.use-case.js';
+import { SettleTokenService } from '../../src/export-jobs/application/settle-token.service.js';
+import { TaskHeartbeatService } from '../../src/export-jobs/application/task-heartbeat.service.js';
+import { AcceptJobUseCase } from '../../src/intake/application/accept-job.use-case.js';
+import { ExpandJobUseCase } from '../../src/intake/application/expand-job.use-case.js';
+import { RejectMessageUseCase } from '../../src/intake/application/reject-message.use-case.js';
+import { FakeBatchQueue } from './fakes/fake-batch-ports.js';
+import { FakeDeadLetters, FakeManifest, FakeSegmentWriter } from './fakes/fake-intake-ports.js';
+import { FakeJobResults } from './fakes/fake-job-ports.js';
+import { FakeStepFunctions } from './fakes/fake-step-functions.js';
+import { Gate } from './fakes/gate.js';
+import { InMemoryBatchRepository } from './fakes/in-memory-batch-repository.js';
+import { InMemoryJobStateRepository } from './fakes/in-memory-job-state-repository.js';
+import { RecordingLogger } from './fakes/recording-logger.js';
+import { RecordingMetrics } from './fakes/recording-metrics.js';
+import { FakeClock } from './fake-clock.js';
+
+/** Everything that takes a job message in, on fakes that share one gate. `expander(batchSize)` is one of another process. */
+export function anIntake({ heartbeatEnabled = true } = {}) {
+  const gate = new Gate();
+  const clock = new FakeClock();
+  const logger = new RecordingLogger();
+  const metrics = new RecordingMetrics();
+  const jobs = new InMemoryJobStateRepository(gate, clock);
+  const batches = new InMemoryBatchRepository(gate, clock);
+  const results = new FakeJobResults(gate);
+  const stepFunctions = new FakeStepFunctions(gate);
+  const queue = new FakeBatchQueue(gate);
+  const manifest = new FakeManifest(gate);
+  const segments = new FakeSegmentWriter(gate);
+  const deadLetters = new FakeDeadLetters();
+  const settler = new SettleTokenService(stepFunctions, clock, logger);
+  const jobBatches = new JobBatchesAdapter(batches);
+  const completeJob = new CompleteJobUseCase(jobs, jobBatches, results, settler, clock, logger, metrics);
+  const cancelJob = new CancelJobUseCase(jobs, jobBatches, completeJob, logger, metrics);
+  const heartbeats = new TaskHeartbeatService({ maxBeatsPerSecond: 100 }, stepFunctions, jobs, cancelJob, clock, logger, metrics);
+  const enqueueBatches = new EnqueueBatchesUseCase(batches, queue);
+  const expander = (batchSize: number) =>
+    new ExpandJobUseCase(jobs, manifest, segments, enqueueBatches, completeJob, { batchSize }, clock, logger);
+  const acceptJob = new AcceptJobUseCase(
+    jobs,
+    results,
+    heartbeats,
+    stepFunctions,
+    settler,
+    completeJob,
+    { heartbeatEnabled },
+    clock,
+    logger,
+  );
+  const rejectMessage = new RejectMessageUseCase(settler, deadLetters, logger);
+  const ports = { gate, clock, logger, jobs, batches, results, stepFunctions, queue, manifest, segments, deadLetters };
+  return { ...ports, completeJob, acceptJob, expandJob: expander(5), rejectMessage, expander };
+}

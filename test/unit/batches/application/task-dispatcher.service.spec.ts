@@ -1,0 +1,252 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { TaskDispatcherService, type TaskSource } from '../../../../src/batches/application/task-dispatcher.service.js';
+import type { TaskOutcome } from '../../../../src/worker-pool/index.js';
+import { FakeTransferPool } from '../../../support/fakes/fake-transfer-pool.js';
+import { RecordingMetrics } from '../../../support/fakes/recording-metrics.js';
+import { FakeClock, settled } from '../../../support/fake-clock.js';
+
+const SLOW = { code: 'HTTP_503', retryable: true };
+const MISMATCH = { code: 'CHECKSUM_MISMATCH', retryable: true };
+
+/** A batch of some tasks; its keys are `<job>/<position>`. */
+class Source implements TaskSource {
+  readonly abort = new AbortController();
+  readonly signal = this.abort.signal;
+  readonly results: { position: number; result: TaskOutcome; attempts: number }[] = [];
+  progressed = 0;
+  #next = 0;
+
+  constructor(
+    readonly jobId: string,
+    private readonly tasks: number,
+    readonly maxConcurrency: number | undefined = undefined,
+  ) {}
+
+  next(): ReturnType<TaskSource['next']> {
+    if (this.#next >= this.tasks) return undefined;
+    const position = this.#next++;
+    const s3Key = `${this.jobId}/${position}`;
+    return { position, task: { taskId: s3Key, jobId: this.jobId, url: 'https://origin.test/', s3Bucket: 'exports', s3Key } };
+  }
+
+  onResult(position: number, result: TaskOutcome, attempts: number): void {
+    this.results.push({ position, result, attempts });
+  }
+
+  onProgress(): void {
+    this.progressed++;
+  }
+}
+
+let clock: FakeClock;
+let pool: FakeTransferPool;
+let metrics: RecordingMetrics;
+let dispatcher: TaskDispatcherService;
+
+const create = (places: number, taskMaxAttempts = 4) => {
+  pool = new FakeTransferPool(places);
+  dispatcher = new TaskDispatcherService(pool, { taskMaxAttempts }, clock, metrics);
+};
+beforeEach(() => {
+  clock = new FakeClock();
+  metrics = new RecordingMetrics();
+  create(4);
+});
+afterEach(async () => {
+  await pool.succeedAll();
+  expect(clock.sleepers).toBe(0);
+});
+
+const add = (source: Source) => {
+  dispatcher.add(source);
+  return source;
+};
+const runningKeys = () => pool.running.map(({ s3Key }) => s3Key);
+/** Waits every backoff out. */
+const backoff = () => clock.advance(31_000);
+
+describe('places', () => {
+  it('are filled as far as the pool has them, and refilled as they get free', async () => {
+    const source = add(new Source('a', 10));
+    expect(pool.running).toHaveLength(4);
+    await pool.succeedAll();
+    expect(source.results).toHaveLength(10);
+    expect(pool.mostAtOnce).toBe(4);
+  });
+
+  it('are shared fairly: a huge job does not hold back a small one', async () => {
+    add(new Source('huge', 100));
+    const small = add(new Source('small', 4));
+    for (let turn = 0; turn < 8; turn++) await pool.succeed('');
+    expect(pool.started.slice(4, 12).map(({ jobId }) => jobId)).toEqual(Array.from({ length: 4 }, () => ['small', 'huge']).flat());
+    await pool.succeedAll();
+    expect(small.results).toHaveLength(4);
+  });
+
+  it('are shared by jobs, not by batches: a job of many batches gets no more', async () => {
+    create(2);
+    for (let batch = 0; batch < 5; batch++) add(new Source('many', 2));
+    add(new Source('one', 3));
+    await pool.succeed();
+    await pool.succeed();
+    expect(pool.running.map(({ jobId }) => jobId).toSorted()).toEqual(['many', 'one']);
+  });
+
+  it('are not given to a job beyond its maxConcurrency, over all its batches', async () => {
+    add(new Source('limited', 6, 2));
+    add(new Source('limited', 6, 2));
+    expect(pool.running).toHaveLength(2);
+    add(new Source('other', 2));
+    expect(runningKeys().filter((key) => key.startsWith('other'))).toHaveLength(2);
+    await pool.succeedAll();
+    expect(pool.started).toHaveLength(14);
+  });
+
+  it('are held by no task that waits out its backoff, which runs again before new ones', async () => {
+    create(1);
+    const source = add(new Source('a', 3));
+    await pool.fail(SLOW);
+    expect(runningKeys()).toEqual(['a/1']);
+    await backoff();
+    await pool.succeed();
+    expect(runningKeys()).toEqual(['a/0']);
+    expect(pool.running[0]?.attempt).toBe(2);
+    await pool.succeedAll();
+    expect(source.results.map(({ position }) => position)).toEqual([1, 0, 2]);
+  });
+});
+
+describe('retries', () => {
+  it('go on up to so many attempts, then the task fails with its code', async () => {
+    const source = add(new Source('a', 1));
+    for (let attempt = 1; attempt <= 4; attempt++) {
+      expect(pool.running[0]?.attempt).toBe(attempt);
+      await pool.fail(SLOW);
+      await backoff();
+    }
+    expect(source.results).toMatchObject([{ position: 0, attempts: 4, result: { success: false, error: { code: 'HTTP_503' } } }]);
+    expect(metrics.increments).toContainEqual({ name: 'tasks_total', value: 1, labels: { outcome: 'failed', code: 'HTTP_503' } });
+  });
+
+  it('are not made for what cannot get better', async () => {
+    const source = add(new Source('a', 1));
+    await pool.fail({ code: 'HTTP_404', retryable: false });
+    expect(source.results).toMatchObject([{ attempts: 1 }]);
+  });
+
+  it('report a task that succeeds in the end with its attempts', async () => {
+    const source = add(new Source('a', 1));
+    await pool.fail(SLOW);
+    await backoff();
+    await pool.succeed();
+    expect(source.results).toMatchObject([{ attempts: 2, result: { success: true } }]);
+    expect(metrics.total('tasks_total')).toBe(1);
+  });
+
+  it('CHECKSUM_MISMATCH twice is an answer', async () => {
+    const source = add(new Source('a', 1));
+    await pool.fail(MISMATCH);
+    await backoff();
+    await pool.fail(MISMATCH);
+    await backoff();
+    expect(source.results).toMatchObject([{ attempts: 2, result: { error: { code: 'CHECKSUM_MISMATCH' } } }]);
+  });
+
+  it('count mismatches apart from other failures', async () => {
+    const source = add(new Source('a', 1));
+    for (const error of [SLOW, MISMATCH, SLOW]) {
+      await pool.fail(error);
+      await backoff();
+    }
+    expect(source.results).toEqual([]);
+    await pool.succeed();
+    expect(source.results).toMatchObject([{ attempts: 4, result: { success: true } }]);
+  });
+
+  it('wait as long as the source asks for', async () => {
+    add(new Source('a', 1));
+    await pool.fail({ ...SLOW, retryAfterMs: 120_000 });
+    await clock.advance(119_999);
+    expect(pool.running).toEqual([]);
+    await clock.advance(1);
+    expect(runningKeys()).toEqual(['a/0']);
+  });
+
+  it('have more patience with our own store', async () => {
+    const source = add(new Source('a', 1));
+    for (let attempt = 1; attempt < 12; attempt++) {
+      await pool.fail({ code: 'UPLOAD_FAILED', retryable: true });
+      await backoff();
+    }
+    expect(source.results).toEqual([]);
+    await pool.fail({ code: 'UPLOAD_FAILED', retryable: true });
+    expect(source.results).toMatchObject([{ attempts: 12 }]);
+  });
+
+  it('come back although everything else of the job is done meanwhile', async () => {
+    const source = add(new Source('a', 2));
+    await pool.fail(SLOW, 'a/0');
+    await pool.succeed('a/1');
+    await backoff();
+    await pool.succeed('a/0');
+    expect(source.results).toHaveLength(2);
+  });
+});
+
+describe('an abort', () => {
+  it('ends running tasks, waiting ones and new ones, and records none of them', async () => {
+    create(2);
+    const source = add(new Source('a', 10));
+    await pool.fail(SLOW);
+    source.abort.abort();
+    await settled();
+    await backoff();
+    expect(pool.running).toEqual([]);
+    expect(source.results).toEqual([]);
+    expect(metrics.total('tasks_total')).toBe(0);
+  });
+
+  it('leaves other batches of the job alone', async () => {
+    create(1);
+    const aborted = add(new Source('a', 3));
+    const other = add(new Source('a', 3));
+    aborted.abort.abort();
+    await settled();
+    await pool.succeedAll();
+    expect(other.results).toHaveLength(3);
+  });
+
+  it('still records a task that finished all the same', async () => {
+    pool.ignoresAbort = true;
+    const source = add(new Source('a', 1));
+    source.abort.abort();
+    await pool.succeed();
+    expect(source.results).toMatchObject([{ result: { success: true } }]);
+  });
+});
+
+describe('a pause', () => {
+  it('starts no task any more and lets those running finish; then the dispatcher is idle', async () => {
+    const source = add(new Source('a', 10));
+    dispatcher.pause();
+    let idle = false;
+    const waiting = dispatcher.idle().then(() => (idle = true));
+    await pool.succeed();
+    expect(idle).toBe(false);
+    await pool.succeedAll();
+    await waiting;
+    expect(source.results).toHaveLength(4);
+    add(new Source('b', 1));
+    expect(pool.running).toEqual([]);
+  });
+
+  it('is idle at once when nothing runs', async () => {
+    await expect(dispatcher.idle()).resolves.toBeUndefined();
+  });
+});
+
+it('passes progress on to the batch', () => {
+  const source = add(new Source('a', 1));
+  pool.progress(1_000);
+  expect(source.progressed).toBe(1);
+});

@@ -1,0 +1,205 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { aJob, aJobWithoutPlan, aPlan, aRequest, anOutcome, TOKEN, withoutToken } from '../../../support/builders.js';
+import { anIntake } from '../../../support/intake.js';
+import { settled } from '../../../support/fake-clock.js';
+
+const NEW = 'token-of-the-second-attempt';
+const UNAVAILABLE = { kind: 'unavailable', reason: 'ThrottlingException', maybeApplied: false } as const;
+const ENDED = { totalTasks: 0, batchCount: 0 };
+
+let i: ReturnType<typeof anIntake>;
+const running = new AbortController().signal;
+beforeEach(() => {
+  i = anIntake();
+});
+
+const accept = (over: Parameters<typeof aRequest>[0] = {}) => i.acceptJob.accept(aRequest(over), running);
+const job = () => i.jobs.get('job-1');
+
+describe('a new job', () => {
+  it('is created, beaten at once, and is to be expanded', async () => {
+    await expect(accept()).resolves.toBe('expand');
+    expect(job()).toMatchObject({ status: 'PROCESSING', run: 1, attempt: 1, taskToken: TOKEN });
+    expect(i.stepFunctions.heartbeats).toEqual([TOKEN]);
+    expect(i.results.objects.get(job().requestKey)).toBe('{"jobId":"job-1"}');
+  });
+
+  it('is beaten before anything else is done for it', async () => {
+    await accept();
+    expect(i.gate.calls.slice(0, 2)).toEqual(['createIfAbsent', 'sendHeartbeat']);
+  });
+
+  it('is not beaten when heartbeats are disabled, nor without a token', async () => {
+    i = anIntake({ heartbeatEnabled: false });
+    await accept();
+    const { taskToken: _token, ...request } = aRequest({ jobId: 'job-2' });
+    await i.acceptJob.accept(request, running);
+    expect(i.stepFunctions.heartbeats).toEqual([]);
+  });
+
+  it('is accepted although its first beat fails', async () => {
+    i.stepFunctions.answerNext(UNAVAILABLE);
+    await expect(accept()).resolves.toBe('expand');
+  });
+
+  it('is cancelled at once when its execution is gone already', async () => {
+    i.stepFunctions.close(TOKEN);
+    await accept();
+    expect(job().status).toBe('CANCELLED');
+  });
+
+  it('leaves its message when the table cannot be asked', async () => {
+    i.gate.next('createIfAbsent', 'unavailable');
+    await expect(accept()).rejects.toThrow('unavailable');
+  });
+
+  it('survives a lost reply: the message comes again and goes on', async () => {
+    i.gate.next('createIfAbsent', 'lost-reply');
+    await expect(accept()).rejects.toThrow('lost');
+    await expect(accept()).resolves.toBe('expand');
+    expect(job().attempt).toBe(1);
+  });
+});
+
+describe('the same message again', () => {
+  it('Same token in PROCESSING: always continue, with a beat', async () => {
+    i.jobs.put(aJobWithoutPlan());
+    await expect(accept()).resolves.toBe('expand');
+    expect(i.stepFunctions.heartbeats).toEqual([TOKEN]);
+  });
+
+  it.each(['DOWNLOADING', 'FINALIZING'] as const)('changes nothing in %s', async (status) => {
+    i.jobs.put(aJob({ status }));
+    await expect(accept()).resolves.toBe('acknowledge');
+    expect(job()).toEqual(aJob({ status }));
+    expect(i.stepFunctions.heartbeats).toEqual([]);
+  });
+
+  it('changes nothing after the end: its token is dead', async () => {
+    const ended = withoutToken(aJob({ status: 'COMPLETED', outcome: anOutcome() }));
+    i.jobs.put(ended);
+    i.stepFunctions.close(TOKEN);
+    await expect(accept()).resolves.toBe('acknowledge');
+    expect(job()).toEqual(ended);
+    expect(i.stepFunctions.answers).toEqual([]);
+  });
+});
+
+describe('another request under the jobId', () => {
+  it('is refused with JobIdConflict, and the job is left alone', async () => {
+    i.jobs.put(aJob());
+    await expect(accept({ taskToken: NEW, requestHash: 'hash-2' })).resolves.toBe('acknowledge');
+    expect(i.stepFunctions.answers).toMatchObject([{ taskToken: NEW, kind: 'failure', error: 'JobIdConflict' }]);
+    expect(job()).toEqual(aJob());
+  });
+
+  it('leaves its message when it could not be answered before the shutdown', async () => {
+    i.jobs.put(aJob());
+    i.stepFunctions.answerNext(UNAVAILABLE);
+    const stopping = new AbortController();
+    const refused = i.acceptJob.accept(aRequest({ taskToken: NEW, requestHash: 'hash-2' }), stopping.signal);
+    await settled();
+    stopping.abort();
+    await expect(refused).rejects.toMatchObject({ disposition: 'yield' });
+  });
+});
+
+describe('another token', () => {
+  it('Another token counts only after an accepted beat: a late duplicate of a dead one changes nothing', async () => {
+    i.jobs.put(aJob());
+    i.stepFunctions.close(NEW);
+    await expect(accept({ taskToken: NEW })).resolves.toBe('acknowledge');
+    expect(job()).toEqual(aJob());
+  });
+
+  it('is proved even when heartbeats are disabled', async () => {
+    i = anIntake({ heartbeatEnabled: false });
+    i.jobs.put(aJob());
+    i.stepFunctions.close(TOKEN);
+    await accept({ taskToken: NEW });
+    expect(i.stepFunctions.heartbeats[0]).toBe(NEW);
+    expect(job().taskToken).toBe(NEW);
+  });
+
+  it.each([UNAVAILABLE, { kind: 'key-unusable', reason: 'KmsAccessDenied' } as const])(
+    'leaves its message while nobody knows whether it is alive: $kind',
+    async (answer) => {
+      i.jobs.put(aJob());
+      i.stepFunctions.answerNext(answer);
+      await expect(accept({ taskToken: NEW })).rejects.toMatchObject({ code: 'TOKEN_UNPROVED', disposition: 'retry' });
+      expect(job()).toEqual(aJob());
+    },
+  );
+
+  it('replaces a dead one while the job downloads: its batches go on', async () => {
+    i.jobs.put(aJob());
+    i.stepFunctions.close(TOKEN);
+    await expect(accept({ taskToken: NEW })).resolves.toBe('acknowledge');
+    expect(job()).toMatchObject({ status: 'DOWNLOADING', taskToken: NEW, attempt: 2, run: 1 });
+  });
+
+  it('After a replacement in PROCESSING the expansion goes on', async () => {
+    i.jobs.put(aJobWithoutPlan());
+    i.stepFunctions.close(TOKEN);
+    await expect(accept({ taskToken: NEW })).resolves.toBe('expand');
+    expect(job()).toMatchObject({ taskToken: NEW, attempt: 2 });
+  });
+
+  it('Row’s own token alive too → JobIdConflict for the new one', async () => {
+    i.jobs.put(aJob());
+    await expect(accept({ taskToken: NEW })).resolves.toBe('acknowledge');
+    expect(i.stepFunctions.answers).toMatchObject([{ taskToken: NEW, error: 'JobIdConflict' }]);
+    expect(job().taskToken).toBe(TOKEN);
+  });
+
+  it('Replace IF the token is as observed: one that came in since, alive, is not overwritten', async () => {
+    i.jobs.put(aJob());
+    i.stepFunctions.close(TOKEN);
+    i.gate.next('replaceToken', () => void i.jobs.put(aJob({ taskToken: 'third', attempt: 2 })));
+    await accept({ taskToken: NEW });
+    expect(job().taskToken).toBe('third');
+    expect(i.stepFunctions.answers).toMatchObject([{ taskToken: NEW, error: 'JobIdConflict' }]);
+  });
+
+  it('recognises its own replacement that the SDK’s retry met', async () => {
+    i.jobs.put(aJob());
+    i.stepFunctions.close(TOKEN);
+    i.gate.next('replaceToken', 'retried');
+    await expect(accept({ taskToken: NEW })).resolves.toBe('acknowledge');
+    expect(job()).toMatchObject({ taskToken: NEW, attempt: 2 });
+    expect(i.stepFunctions.answers).toEqual([]);
+  });
+
+  it('FINALIZING: never replace; it helps to finish and then acts on the end', async () => {
+    i.jobs.put(aJob({ status: 'FINALIZING', outcome: anOutcome(), plan: aPlan(ENDED) }));
+    i.stepFunctions.close(TOKEN);
+    const accepted = accept({ taskToken: NEW });
+    await i.clock.advance(1_000);
+    await expect(accepted).resolves.toBe('acknowledge');
+    expect(i.gate.calls).not.toContain('replaceToken');
+    expect(i.stepFunctions.answers).toMatchObject([{ taskToken: NEW, kind: 'success' }]);
+    expect(job()).toMatchObject({ status: 'COMPLETED', attempt: 1 });
+  });
+
+  it('is answered as a completed job was', async () => {
+    i.jobs.put(withoutToken(aJob({ status: 'COMPLETED', outcome: anOutcome(), resultKey: 'run-1/manifest.json', completedTasks: 10 })));
+    await expect(accept({ taskToken: NEW })).resolves.toBe('acknowledge');
+    expect(JSON.parse(i.stepFunctions.answers[0]?.output ?? '')).toMatchObject({
+      status: 'COMPLETED',
+      completedTasks: 10,
+      result: { key: 'run-1/manifest.json' },
+    });
+  });
+
+  it('gives a token to a job that was sent without one', async () => {
+    i.jobs.put(withoutToken(aJob({ attempt: 0 })));
+    await accept({ taskToken: NEW });
+    expect(job()).toMatchObject({ taskToken: NEW, attempt: 1 });
+  });
+
+  it('never shows up in a log', async () => {
+    i.jobs.put(aJob());
+    await accept({ taskToken: NEW });
+    expect(JSON.stringify(i.logger.events)).not.toMatch(/token-of/);
+  });
+});

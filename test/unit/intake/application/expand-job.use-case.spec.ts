@@ -1,0 +1,150 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { AppError } from '../../../../src/shared/index.js';
+import { aJob, aJobWithoutPlan, aPlan, aRequest, anOutcome } from '../../../support/builders.js';
+import { anIntake } from '../../../support/intake.js';
+import { settled } from '../../../support/fake-clock.js';
+
+let i: ReturnType<typeof anIntake>;
+const running = new AbortController().signal;
+
+beforeEach(() => {
+  i = anIntake();
+  i.jobs.put(aJobWithoutPlan());
+  i.manifest.totalTasks = 12;
+});
+
+const expand = (signal = running) => i.expandJob.expand(aRequest(), signal);
+const job = () => i.jobs.get('job-1');
+
+describe('ExpandJobUseCase', () => {
+  it('writes segments, totals, rows and messages in that order, and starts downloading', async () => {
+    await expand();
+    expect(job()).toMatchObject({ status: 'DOWNLOADING', plan: { totalTasks: 12, batchCount: 3, batchSize: 5 } });
+    expect([...i.segments.segments.values()].map(({ firstIndex, tasks }) => [firstIndex, tasks.length])).toEqual([
+      [0, 5],
+      [5, 5],
+      [10, 2],
+    ]);
+    const rows = await i.batches.list('job-1');
+    expect(rows.map(({ segmentKey }) => segmentKey)).toEqual([...i.segments.segments.keys()]);
+    expect(i.queue.sent).toHaveLength(3);
+    const order = ['spool', 'writeSegment', 'recordPlan', 'createBatch', 'send', 'startDownloading'].map((call) =>
+      i.gate.calls.indexOf(call),
+    );
+    expect(order).toEqual(order.toSorted((a, b) => a - b));
+    expect(i.manifest.disposed).toBe(1);
+  });
+
+  it('writes nothing when the manifest is at fault', async () => {
+    const broken = new AppError('MANIFEST_INVALID', 'line 3', { disposition: 'reject' });
+    i.gate.next('spool', () => Promise.reject(broken));
+    await expect(expand()).rejects.toBe(broken);
+    expect(i.segments.segments.size).toBe(0);
+    expect(i.queue.sent).toEqual([]);
+    expect(job()).toEqual(aJobWithoutPlan());
+  });
+
+  it('completes a job of 0 tasks at once', async () => {
+    i.manifest.totalTasks = 0;
+    await expand();
+    expect(job()).toMatchObject({ status: 'COMPLETED', plan: { totalTasks: 0, batchCount: 0 } });
+    expect(i.stepFunctions.answers).toMatchObject([{ kind: 'success' }]);
+  });
+
+  it('finishes a job whose batches were all counted before it started downloading', async () => {
+    i.gate.next('startDownloading', () => {
+      i.jobs.put({ ...job(), completedTasks: 12 });
+      for (const row of i.batches.rows.values()) i.batches.put({ ...row, status: 'succeeded' });
+    });
+    await expand();
+    expect(job().status).toBe('COMPLETED');
+  });
+
+  it.each(['DOWNLOADING', 'FINALIZING', 'COMPLETED', 'CANCELLED'] as const)('has nothing to do for a job in %s', async (status) => {
+    i.jobs.put(aJob({ status, outcome: anOutcome() }));
+    await expand();
+    expect(i.gate.calls).toEqual(['find']);
+  });
+
+  it('goes on with the plan that is recorded, without reading the manifest again', async () => {
+    i.jobs.put(aJob({ status: 'PROCESSING', plan: aPlan() }));
+    await expand();
+    expect(i.gate.calls).not.toContain('spool');
+    expect((await i.batches.list('job-1')).map(({ segmentKey }) => segmentKey.startsWith(aPlan().segmentPrefix))).toEqual([true, true]);
+  });
+
+  it.each(['recordPlan', 'createBatch', 'send', 'startDownloading'])('goes on where a crash left it behind %s', async (step) => {
+    i.gate.next(step, 'lost-reply');
+    await expect(expand()).rejects.toThrow('lost');
+    await expand();
+    expect(job()).toMatchObject({ status: 'DOWNLOADING', plan: { totalTasks: 12 } });
+    expect((await i.batches.list('job-1')).map(({ totalTasks }) => totalTasks)).toEqual([5, 5, 2]);
+    expect(new Set(i.queue.sent.map(({ batchNo }) => batchNo))).toEqual(new Set([0, 1, 2]));
+  });
+
+  it('goes on with its own plan that the SDK’s retry met', async () => {
+    i.gate.next('recordPlan', 'retried');
+    await expand();
+    expect(job()).toMatchObject({ status: 'DOWNLOADING', plan: { batchCount: 3 } });
+    expect(i.manifest.disposed).toBe(1);
+  });
+});
+
+describe('two expanders with other batch sizes', () => {
+  it('Totals and prefix in one write with one winner: the loser goes on with the winner’s plan', async () => {
+    await Promise.all([expand(), i.expander(4).expand(aRequest(), running)]);
+    const plan = job().plan;
+    const rows = await i.batches.list('job-1');
+    expect(rows).toHaveLength(plan?.batchCount ?? 0);
+    expect(rows.reduce((sum, { totalTasks }) => sum + totalTasks, 0)).toBe(12);
+    for (const row of rows) {
+      expect(row.segmentKey.startsWith(plan?.segmentPrefix ?? 'none')).toBe(true);
+      expect(i.segments.segments.get(row.segmentKey)?.tasks).toHaveLength(row.totalTasks);
+    }
+  });
+
+  it('Random prefix per attempt: neither overwrites a segment of the other', async () => {
+    await Promise.all([expand(), i.expander(4).expand(aRequest(), running)]);
+    expect(i.segments.segments.size).toBe(3 + 3);
+  });
+});
+
+describe('an expansion that is not wanted any more', () => {
+  it('stops quietly when the job was cancelled while the manifest was read', async () => {
+    i.gate.next('recordPlan', () => void i.jobs.put(aJobWithoutPlan({ status: 'CANCELLED' })));
+    await expand();
+    expect(i.queue.sent).toEqual([]);
+    expect(i.manifest.disposed).toBe(1);
+  });
+
+  it('yields when it is interrupted, so that the message goes on elsewhere', async () => {
+    const stopping = new AbortController();
+    i.gate.next('writeSegment', () => stopping.abort());
+    await expect(expand(stopping.signal)).rejects.toMatchObject({ disposition: 'yield' });
+    expect(job()).not.toHaveProperty('plan');
+    expect(i.queue.sent).toEqual([]);
+    expect(i.manifest.disposed).toBe(1);
+  });
+
+  it('fails, and lets no rejection escape, when a segment cannot be written while the list is still read', async () => {
+    i.gate.next('writeSegment', 'unavailable');
+    await expect(expand()).rejects.toThrow('unavailable');
+    await settled();
+    expect(i.manifest.disposed).toBe(1);
+    expect(job()).not.toHaveProperty('plan');
+  });
+});
+
+describe('a long manifest', () => {
+  it('stamps progress at most every ten seconds, and a failing stamp costs nothing', async () => {
+    i.manifest.totalTasks = 100;
+    i.gate.next('touchProgress', 'unavailable');
+    i.gate.next('writeSegment', ...Array.from({ length: 20 }, () => () => i.clock.sleep(3_000)));
+    const expansion = expand();
+    await i.clock.advance(60_000);
+    await expansion;
+    const stamps = i.gate.calls.filter((call) => call === 'touchProgress').length;
+    expect(job().status).toBe('DOWNLOADING');
+    expect(stamps).toBeLessThanOrEqual(2);
+  });
+});
