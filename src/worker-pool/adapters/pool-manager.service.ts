@@ -53,11 +53,15 @@ export class PoolManagerService extends TransferPool {
     return this.threads.filter((thread) => !thread.isGone).length * this.tasksPerWorker;
   }
 
-  /** Resolves when every thread is ready. @throws AppError `POOL_BROKEN` (fatal) when a thread cannot boot, `POOL_STOPPED` (yield) */
+  /**
+   * Resolves when one thread is ready; the others follow. Booting all at once would have them wait for each other's
+   * modules, and the first task for all of them.
+   * @throws AppError `POOL_BROKEN` (fatal) when it cannot boot, `POOL_STOPPED` (yield)
+   */
   start(): Promise<void> {
     return new Promise((resolve, reject) => {
       this.starts.push({ resolve, reject });
-      for (const thread of this.threads) thread.start();
+      this.threads[0]?.start();
       this.turn();
     });
   }
@@ -113,6 +117,7 @@ export class PoolManagerService extends TransferPool {
   /** After each change: starts are answered, waiting tasks go to threads, gauges are set. */
   private turn(): void {
     this.answerStarts();
+    if (this.stopped === undefined && this.threads.some((thread) => thread.isReady)) for (const thread of this.threads) thread.start();
     for (let thread = this.leastBusy(); thread !== undefined && this.queue.length > 0; thread = this.leastBusy()) {
       const next = this.queue.shift();
       if (next !== undefined) thread.submit(next);
@@ -136,10 +141,10 @@ export class PoolManagerService extends TransferPool {
     if (this.stopped !== undefined)
       for (const { reject } of this.starts.splice(0))
         reject(new AppError('POOL_STOPPED', 'the worker pool was stopped', { disposition: 'yield' }));
+    else if (this.threads.some((thread) => thread.isReady)) for (const { resolve } of this.starts.splice(0)) resolve();
     else if (this.threads.some((thread) => thread.isGone))
       for (const { reject } of this.starts.splice(0))
         reject(new AppError('POOL_BROKEN', 'a worker thread cannot boot', { disposition: 'fatal' }));
-    else if (this.threads.every((thread) => thread.isReady)) for (const { resolve } of this.starts.splice(0)) resolve();
   }
 
   private async stopThreads(): Promise<void> {

@@ -10,6 +10,7 @@ const MISMATCH = { code: 'CHECKSUM_MISMATCH', retryable: true };
 
 /** A batch of some tasks; its keys are `<job>/<position>`. */
 class Source implements TaskSource {
+  readonly maxConcurrency: number | undefined;
   readonly abort = new AbortController();
   readonly signal = this.abort.signal;
   readonly results: { position: number; result: TaskOutcome; attempts: number }[] = [];
@@ -19,8 +20,10 @@ class Source implements TaskSource {
   constructor(
     readonly jobId: string,
     private readonly tasks: number,
-    readonly maxConcurrency: number | undefined = undefined,
-  ) {}
+    maxConcurrency?: number,
+  ) {
+    this.maxConcurrency = maxConcurrency;
+  }
 
   next(): ReturnType<TaskSource['next']> {
     if (this.#next >= this.tasks) return undefined;
@@ -78,7 +81,7 @@ describe('places', () => {
     add(new Source('huge', 100));
     const small = add(new Source('small', 4));
     for (let turn = 0; turn < 8; turn++) await pool.succeed('');
-    expect(pool.started.slice(4, 12).map(({ jobId }) => jobId)).toEqual(Array.from({ length: 4 }, () => ['small', 'huge']).flat());
+    expect(pool.started.slice(4, 12).map(({ jobId }) => jobId)).toEqual(Array.from({ length: 4 }, () => ['huge', 'small']).flat());
     await pool.succeedAll();
     expect(small.results).toHaveLength(4);
   });

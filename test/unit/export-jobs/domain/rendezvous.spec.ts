@@ -10,7 +10,7 @@ describe('ownerOf', () => {
     for (const job of JOBS.slice(0, 200)) {
       const owner = ownerOf(job, FLEET);
       expect(FLEET).toContain(owner);
-      expect(ownerOf(job, [...FLEET].reverse())).toBe(owner);
+      expect(ownerOf(job, FLEET.toReversed())).toBe(owner);
     }
   });
 

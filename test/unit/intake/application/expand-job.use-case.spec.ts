@@ -126,7 +126,20 @@ describe('an expansion that is not wanted any more', () => {
     expect(i.manifest.disposed).toBe(1);
   });
 
-  it('fails, and lets no rejection escape, when a segment cannot be written while the list is still read', async () => {
+  it('lets no rejection escape when a segment cannot be written while the list is still read: Node would end the process', async () => {
+    async function* halfOfTheList() {
+      for (let index = 0; index < 5; index++) yield { url: `https://origin.test/${index}`, key: `file-${index}` };
+      await new Promise(() => undefined);
+    }
+    i.manifest.spool = () => Promise.resolve({ totalTasks: 12, tasks: halfOfTheList, dispose: () => Promise.resolve() });
+    i.gate.next('writeSegment', 'unavailable');
+    void expand().catch(() => undefined);
+    await settled();
+    // Jest fails the test for a rejection that nobody has taken.
+    expect(i.segments.segments.size).toBe(0);
+  });
+
+  it('fails when a segment cannot be written, and records no plan', async () => {
     i.gate.next('writeSegment', 'unavailable');
     await expect(expand()).rejects.toThrow('unavailable');
     await settled();
@@ -139,12 +152,12 @@ describe('a long manifest', () => {
   it('stamps progress at most every ten seconds, and a failing stamp costs nothing', async () => {
     i.manifest.totalTasks = 100;
     i.gate.next('touchProgress', 'unavailable');
-    i.gate.next('writeSegment', ...Array.from({ length: 20 }, () => () => i.clock.sleep(3_000)));
     const expansion = expand();
-    await i.clock.advance(60_000);
+    while (job().status === 'PROCESSING') await i.clock.advance(1_000);
     await expansion;
     const stamps = i.gate.calls.filter((call) => call === 'touchProgress').length;
     expect(job().status).toBe('DOWNLOADING');
-    expect(stamps).toBeLessThanOrEqual(2);
+    expect(stamps).toBeGreaterThan(0);
+    expect(stamps).toBeLessThanOrEqual(i.clock.monotonicMs() / 10_000);
   });
 });

@@ -1,0 +1,71 @@
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { pino } from 'pino';
+import { NestLogger, PinoLoggerService } from '../../../src/platform/pino-logger.service.js';
+
+const SECRET = 'AAAAKgAAAAIAAAAA-secret';
+
+let lines: Record<string, unknown>[];
+beforeEach(() => {
+  lines = [];
+});
+afterEach(() => {
+  jest.restoreAllMocks();
+});
+
+/** A logger whose events arrive here instead of on standard output. */
+function create(level = 'debug'): PinoLoggerService {
+  const service = PinoLoggerService.create({ level, coordinatorId: 'me' });
+  const { [pino.symbols.streamSym]: stream } = service['logger'] as unknown as Record<symbol, { write(line: string): boolean }>;
+  if (stream === undefined) throw new Error('pino has no stream');
+  jest.spyOn(stream, 'write').mockImplementation((line) => {
+    lines.push(JSON.parse(line) as Record<string, unknown>);
+    return true;
+  });
+  return service;
+}
+
+describe('PinoLoggerService', () => {
+  it('writes one JSON event a line, with level, instant and coordinator', () => {
+    const logger = create();
+    logger.info('Job accepted', { jobId: 'job-1' });
+    logger.warn('second');
+    expect(lines).toHaveLength(2);
+    expect(lines[0]).toMatchObject({ level: 'info', msg: 'Job accepted', jobId: 'job-1', coordinatorId: 'me' });
+    expect(Date.parse(String(lines[0]?.time))).not.toBeNaN();
+  });
+
+  it('leaves out what is under its level', () => {
+    const logger = create('warn');
+    for (const level of ['debug', 'info', 'warn', 'error'] as const) logger[level](level);
+    expect(lines.map(({ level }) => level)).toEqual(['warn', 'error']);
+  });
+
+  it.each(['taskToken', 'token', 'headers', 'authorization', 'body', 'receiptHandle', 'cookie'])(
+    'never shows the field %s, whoever passes it',
+    (field) => {
+      const logger = create();
+      logger.info('at the top', { [field]: SECRET, jobId: 'job-1' });
+      logger.error('one level down', { request: { [field]: { inner: SECRET } } });
+      logger.child({ [field]: SECRET }).debug('in a child');
+      expect(lines).toHaveLength(3);
+      expect(JSON.stringify(lines)).not.toContain('secret');
+      expect(lines[0]?.[field]).toBe('[redacted]');
+    },
+  );
+
+  it('carries the fields of a child in each of its events', () => {
+    create().child({ jobId: 'job-1' }).child({ batchNo: 3 }).info('Batch ended');
+    expect(lines).toMatchObject([{ jobId: 'job-1', batchNo: 3, coordinatorId: 'me' }]);
+  });
+});
+
+describe('NestLogger', () => {
+  it('turns Nest’s own messages into events without secrets', () => {
+    const nest = new NestLogger(create());
+    nest.log('Starting', 'NestFactory');
+    nest.warn(new Error('cannot reach https://origin.test/a?signature=secret'));
+    nest.error(new Error('broken'), 'stack', 'ExceptionsHandler');
+    expect(lines.map(({ level }) => level)).toEqual(['debug', 'warn', 'error']);
+    expect(JSON.stringify(lines)).not.toContain('signature');
+  });
+});

@@ -1,0 +1,53 @@
+import { describe, expect, it } from '@jest/globals';
+import { AppError, maskToken, maskUrl, toLoggable, withoutSecrets } from '../../../src/shared/index.js';
+
+const TOKEN = `AAAAKg${'x'.repeat(200)}WXYZ`;
+
+describe('AppError', () => {
+  it('carries a code, a disposition and its cause', () => {
+    const cause = new Error('below');
+    const error = new AppError('NO_QUEUE', 'The queue is away', { disposition: 'retry', cause });
+    expect(error).toMatchObject({ name: 'AppError', code: 'NO_QUEUE', disposition: 'retry', message: 'The queue is away', cause });
+  });
+});
+
+describe('what may be logged of an error', () => {
+  it('is its name, code and message, never what an SDK hangs on it', () => {
+    const error = Object.assign(new Error('refused'), {
+      name: 'SdkError',
+      code: 'ECONNREFUSED',
+      $response: { headers: { authorization: TOKEN } },
+    });
+    expect(toLoggable(error)).toEqual({ name: 'SdkError', message: 'refused', code: 'ECONNREFUSED' });
+  });
+
+  it('has no token and no query', () => {
+    const { message } = toLoggable(new Error(`token ${TOKEN} for https://origin.test/a/b?signature=secret#x failed`));
+    expect(message).toBe('token AAAAKg…WXYZ for https://origin.test/a/b failed');
+  });
+
+  it('is short', () => {
+    expect(toLoggable(new Error('word '.repeat(1_000))).message).toHaveLength(500);
+  });
+
+  it('is next to nothing for something that is no error', () => {
+    expect(toLoggable(TOKEN)).toEqual({ name: 'NonError', message: 'string' });
+  });
+});
+
+describe('masking', () => {
+  it('shows the first 6 and the last 4 characters of a token, and nothing of a short one', () => {
+    expect(maskToken(TOKEN)).toBe('AAAAKg…WXYZ');
+    expect(maskToken('1234567890')).toBe('…');
+  });
+
+  it('shows a URL without userinfo, query and fragment', () => {
+    expect(maskUrl('https://user:password@origin.test:8443/a%20b?signature=secret#part')).toBe('https://origin.test:8443/a%20b');
+    expect(maskUrl('s3://bucket/key')).toBe('s3://bucket/key');
+    expect(maskUrl('not a URL ?secret')).toBe('(invalid URL)');
+  });
+
+  it('leaves plain words and numbers in a text alone', () => {
+    expect(withoutSecrets('Job abc-123 failed after 5 receives')).toBe('Job abc-123 failed after 5 receives');
+  });
+});
