@@ -30,5 +30,6 @@ export class AppModule {
     health.watchLoop('jobs-queue', () => jobConsumer.problem);
     health.watchLoop('batches-queue', () => batchConsumer.problem);
     health.watchLoop('heartbeat-orchestrator', () => orchestrator.problem);
+    health.watchLoop('worker-pool', () => (pool.capacity === 0 ? 'all threads are lost' : undefined));
   }
 }

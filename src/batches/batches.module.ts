@@ -56,6 +56,7 @@ const BATCHES_QUEUE = Symbol('BATCHES_QUEUE');
         JobStateRepositoryPort,
         Clock,
         AppLogger,
+        Metrics,
       ],
       useFactory: (
         { coordinatorId, batches }: Configuration,
@@ -69,6 +70,7 @@ const BATCHES_QUEUE = Symbol('BATCHES_QUEUE');
         jobs: JobStateRepositoryPort,
         clock: Clock,
         logger: AppLogger,
+        metrics: Metrics,
       ) =>
         new RunBatchUseCase({ coordinatorId, ...batches }, claims, files, dispatcher, releases, completeJob, {
           leases,
@@ -76,24 +78,29 @@ const BATCHES_QUEUE = Symbol('BATCHES_QUEUE');
           jobs,
           clock,
           logger,
+          metrics,
         }),
     },
     {
       provide: BatchConsumer,
-      inject: [CONFIGURATION, BATCHES_QUEUE, RunBatchUseCase, Clock, AppLogger, Metrics],
+      inject: [CONFIGURATION, BATCHES_QUEUE, RunBatchUseCase, TransferPool, Clock, AppLogger],
       useFactory: (
         { batches, visibility }: Configuration,
         queue: SqsQueue,
         runBatch: RunBatchUseCase,
+        pool: TransferPool,
         clock: Clock,
         logger: AppLogger,
-        metrics: Metrics,
       ) =>
         new BatchConsumer(
-          { maxInHand: batches.maxInHand, ...(visibility.timeoutS === undefined ? {} : { visibilityTimeoutS: visibility.timeoutS }) },
+          // A pool that has lost all its threads could only hold batches, not run them.
+          {
+            maxInHand: () => (pool.capacity === 0 ? 0 : batches.maxInHand),
+            ...(visibility.timeoutS === undefined ? {} : { visibilityTimeoutS: visibility.timeoutS }),
+          },
           queue,
           runBatch,
-          { clock, logger, metrics },
+          { clock, logger },
         ),
     },
   ],

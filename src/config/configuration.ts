@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 import { randomUUID } from 'node:crypto';
-import { validationSchema, type Environment } from './validation.schema.js';
+import { relationProblems, validationSchema, type Environment } from './validation.schema.js';
 
 /** All settings, typed and frozen; durations in the unit their name says. A feature is given its own slice. */
 export interface Configuration {
@@ -73,7 +73,8 @@ export const EXIT_CONFIGURATION = 78;
 export function loadConfiguration(source: Readonly<Record<string, string | undefined>> = process.env): Configuration {
   const given = Object.fromEntries(Object.entries(source).filter(([, value]) => value !== undefined && value !== ''));
   const { error, value } = validationSchema.validate(given, { abortEarly: false });
-  if (error !== undefined) throw new ConfigurationError(error.details.flatMap((detail) => detail.message.split('\n')));
+  const problems = [...(error?.details.map((detail) => detail.message) ?? []), ...relationProblems(value)];
+  if (problems.length > 0) throw new ConfigurationError(problems);
   return deepFreeze(toConfiguration(value));
 }
 

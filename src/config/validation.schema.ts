@@ -111,7 +111,12 @@ export const validationSchema = Joi.object<Environment>({
         const { error, value: parsed } = ttls.validate(JSON.parse(value));
         return error === undefined ? parsed : helpers.message({ custom: `"RECLAIM_TTLS": ${error.message}` });
       } catch {
-        return helpers.message({ custom: '"RECLAIM_TTLS" must be a JSON object of milliseconds per batch type, like {"download": 90000}' });
+        // joi would take the braces for a template.
+        const example = '{"download": 90000}';
+        return helpers.message(
+          { custom: '{{#label}} must be a JSON object of milliseconds per batch type, like {{#example}}' },
+          { example },
+        );
       }
     })
     .default({ download: 90_000 }),
@@ -123,14 +128,9 @@ export const validationSchema = Joi.object<Environment>({
   UPLOAD_CONCURRENCY: count.max(64).default(4),
   MAX_CONNECTIONS_PER_HOST: count.max(10_000).default(32),
   S3_CHECKSUMS: Joi.string().valid('auto', 'full-object', 'none').default('auto'),
-})
-  .unknown(true)
-  .custom((environment: Environment, helpers) => {
-    const harms = relationProblems(environment);
-    return harms.length === 0 ? environment : helpers.message({ custom: harms.join('\n') });
-  });
+}).unknown(true);
 
-/** Settings that are fine alone and do harm together. */
+/** Settings that are fine alone and do harm together; one that is not fine alone compares as harmless. */
 export function relationProblems(environment: Environment): string[] {
   const problems: string[] = [];
   const beatMs = environment.STEP_FUNCTIONS_HEARTBEAT_INTERVAL_MS;
@@ -146,7 +146,8 @@ export function relationProblems(environment: Environment): string[] {
       `SQS_HEARTBEAT_INTERVAL_MS (${environment.SQS_HEARTBEAT_INTERVAL_MS} ms) is over a third of SQS_VISIBILITY_TIMEOUT_S (${visibilityS} s): ` +
         'two failed renewals would show the message to a second worker while the first still has it. Lower the interval.',
     );
-  for (const [type, ttlMs] of Object.entries(environment.RECLAIM_TTLS))
+  const ttlsMs = typeof environment.RECLAIM_TTLS === 'object' ? environment.RECLAIM_TTLS : {};
+  for (const [type, ttlMs] of Object.entries(ttlsMs))
     if (ttlMs < environment.BATCH_HEARTBEAT_INTERVAL_MS * 5)
       problems.push(
         `RECLAIM_TTLS.${type} (${ttlMs} ms) is under 5 × BATCH_HEARTBEAT_INTERVAL_MS (${environment.BATCH_HEARTBEAT_INTERVAL_MS} ms): ` +

@@ -24,12 +24,13 @@ import { TaskHeartbeatService } from './application/task-heartbeat.service.js';
   providers: [
     {
       provide: JobStateRepositoryPort,
-      inject: [AwsClients, CONFIGURATION, Clock],
-      useFactory: ({ dynamoDb }: AwsClients, { tables, exports }: Configuration, clock: Clock) =>
+      inject: [AwsClients, CONFIGURATION, Clock, AppLogger],
+      useFactory: ({ dynamoDb }: AwsClients, { tables, exports }: Configuration, clock: Clock, logger: AppLogger) =>
         new DynamoDbJobStateRepositoryAdapter(
           dynamoDb,
           { table: tables.jobs, statusShards: tables.statusShards, retentionDays: exports.retentionDays },
           clock,
+          logger,
         ),
     },
     {

@@ -23,6 +23,7 @@ export {
   type ExpansionPlan,
   type ExportJobEntity,
   type FailureTolerance,
+  type JobError,
   type JobStatus,
 } from './domain/export-job.entity.js';
 export { batchResultKeys, EXPORT_FOLDER, requestKey, segmentKey, segmentPrefix } from './domain/export-layout.js';

@@ -17,10 +17,10 @@ export class HealthController {
     private readonly metrics: PromMetricsService,
   ) {}
 
-  /** The loops turn: if not, only a restart helps. */
+  /** The loops turn: if not, only a restart helps. While starting and draining there are none that should. */
   @Get('health/live')
   live(): HealthAnswer {
-    return answer(this.health.live());
+    return answer(this.lifecycle.ready ? this.health.live() : []);
   }
 
   /** Started, not draining, and the services that the work needs answer. */

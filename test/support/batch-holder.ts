@@ -52,12 +52,12 @@ export function aBatchWorld() {
     );
     const runBatch = new RunBatchUseCase(
       { coordinatorId, heartbeatIntervalMs: BATCH_BEAT_MS, ttlMs: { download: BATCH_TTL_MS } },
-      new ClaimBatchUseCase(jobs, batches, counter),
+      new ClaimBatchUseCase(jobs, batches, counter, completeJob),
       files,
       dispatcher,
       new ReleaseBatchUseCase(leases, queue, clock, logger),
       completeJob,
-      { leases, counter, jobs, clock, logger },
+      { leases, counter, jobs, clock, logger, metrics },
     );
     /** Receives the batch's message; the answer is what `run` answers. */
     const receive = (message = BATCH_MESSAGE) => runBatch.run(message, () => gate.pass('deleteMessage', () => undefined));

@@ -18,7 +18,7 @@ export function aNewJob(over: Partial<NewJob> = {}): NewJob {
     userId: 'user-1',
     taskToken: TOKEN,
     destination: DESTINATION,
-    tolerance: { count: 0, percentage: 0 },
+    tolerance: {},
     requestKey: 'exports/job-1/_export/job-1/input/request.json',
     requestHash: 'hash-1',
     createdAt: START_ISO,
@@ -88,6 +88,8 @@ export function aState(succeeded: readonly number[], failed: readonly number[] =
 
 export function aSegment(totalTasks = 5, over: Partial<Segment> = {}): Segment {
   return {
+    jobId: 'job-1',
+    batchNo: 0,
     firstIndex: 0,
     ...DESTINATION,
     tasks: Array.from({ length: totalTasks }, (_, position) => ({
@@ -108,7 +110,7 @@ export function aRequest(over: Partial<ExportRequest> = {}): ExportRequest {
     taskToken: TOKEN,
     source: { kind: 'files', files: [] },
     destination: DESTINATION,
-    tolerance: { count: 0, percentage: 0 },
+    tolerance: {},
     requestJson: '{"jobId":"job-1"}',
     requestHash: 'hash-1',
     ...over,

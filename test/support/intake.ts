@@ -37,7 +37,7 @@ export function anIntake({ heartbeatEnabled = true } = {}) {
   const completeJob = new CompleteJobUseCase(jobs, jobBatches, results, settler, clock, logger, metrics);
   const cancelJob = new CancelJobUseCase(jobs, jobBatches, completeJob, logger, metrics);
   const heartbeats = new TaskHeartbeatService({ maxBeatsPerSecond: 100 }, stepFunctions, jobs, cancelJob, clock, logger, metrics);
-  const enqueueBatches = new EnqueueBatchesUseCase(batches, queue);
+  const enqueueBatches = new EnqueueBatchesUseCase(batches, queue, jobBatches);
   const expander = (batchSize: number) =>
     new ExpandJobUseCase(jobs, manifest, segments, enqueueBatches, completeJob, { batchSize }, clock, logger);
   const acceptJob = new AcceptJobUseCase(

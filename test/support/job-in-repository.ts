@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe } from '@jest/globals';
 import { DynamoDbJobStateRepositoryAdapter } from '../../src/export-jobs/adapters/dynamodb/dynamo-db-job-state-repository.adapter.js';
 import type { ConditionalWrite, CountWrite, JobStateRepositoryPort } from '../../src/export-jobs/application/job-state-repository.port.js';
 import type { BatchCount, ExportJobEntity } from '../../src/export-jobs/domain/export-job.entity.js';
-import { newId } from '../../src/shared/index.js';
+import { newId, SilentLogger } from '../../src/shared/index.js';
 import { aNewJob, anOutcome, aPlan } from './builders.js';
 import { startEmbeddedDynamoDb, type EmbeddedDynamoDb } from './embedded-dynamodb.js';
 import { InMemoryJobStateRepository } from './fakes/in-memory-job-state-repository.js';
@@ -29,7 +29,13 @@ export function describeJobRepositories(suite: (create: () => JobRepository) => 
     ['the fake', () => new InMemoryJobStateRepository()],
     [
       'DynamoDB',
-      () => new DynamoDbJobStateRepositoryAdapter(dynamoDb.documents, { ...SETTINGS, table: dynamoDb.jobsTable }, new FakeClock()),
+      () =>
+        new DynamoDbJobStateRepositoryAdapter(
+          dynamoDb.documents,
+          { ...SETTINGS, table: dynamoDb.jobsTable },
+          new FakeClock(),
+          new SilentLogger(),
+        ),
     ],
   ])('JobStateRepositoryPort on %s', (_name, createRepository) => {
     suite(() => {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { BatchEntity } from '../domain/batch.entity.js';
+import type { BatchEntity, BatchSummary } from '../domain/batch.entity.js';
 
 export const ROW_VERSION = 1;
 
@@ -33,6 +33,16 @@ const batchRowSchema = z.object({
   resultKeys: z.object({ succeeded: resultFile, failed: resultFile }).optional(),
 });
 
+const summarySchema = batchRowSchema.pick({
+  v: true,
+  batchNo: true,
+  run: true,
+  status: true,
+  segmentKey: true,
+  failed: true,
+  resultKeys: true,
+});
+
 type LooseBatch = { [K in keyof BatchEntity]: undefined extends BatchEntity[K] ? unknown : BatchEntity[K] };
 
 /** @throws ZodError when the row is of another version or was written by something else. */
@@ -40,4 +50,12 @@ export function toBatchEntity(item: unknown): BatchEntity {
   const { v: _version, failures, ...row } = batchRowSchema.parse(item);
   const entity: LooseBatch = { ...row, failures: new Map(Object.entries(failures).map(([position, code]) => [Number(position), code])) };
   return Object.fromEntries(Object.entries(entity).filter(([, value]) => value !== undefined)) as unknown as BatchEntity;
+}
+
+/** `undefined`: of a version that this process does not know. */
+export function toBatchSummary(item: unknown): BatchSummary | undefined {
+  const parsed = summarySchema.safeParse(item);
+  if (!parsed.success) return undefined;
+  const { v: _version, resultKeys, ...summary } = parsed.data;
+  return resultKeys === undefined ? summary : { ...summary, resultKeys };
 }

@@ -1,6 +1,6 @@
 import type { DrainDeadlines, LifecyclePart } from '../../platform/index.js';
 import { PollLoop, resolveVisibilityTimeoutS, type ReceivedMessage, type SqsQueue } from '../../platform/sqs/index.js';
-import type { AppLogger, Clock, Metrics } from '../../shared/index.js';
+import type { AppLogger, Clock } from '../../shared/index.js';
 import type { RunBatchUseCase } from '../application/run-batch.use-case.js';
 import { parseBatchMessage } from './batch-message.schema.js';
 
@@ -12,10 +12,10 @@ export class BatchConsumer implements LifecyclePart {
   private loop: PollLoop | undefined;
 
   constructor(
-    private readonly settings: { maxInHand: number; visibilityTimeoutS?: number },
+    private readonly settings: { maxInHand: () => number; visibilityTimeoutS?: number },
     private readonly queue: SqsQueue,
     private readonly runBatch: RunBatchUseCase,
-    private readonly tools: { clock: Clock; logger: AppLogger; metrics: Metrics },
+    private readonly tools: { clock: Clock; logger: AppLogger },
   ) {}
 
   async start(): Promise<void> {
@@ -24,7 +24,7 @@ export class BatchConsumer implements LifecyclePart {
     this.loop = new PollLoop({
       name: 'Batches queue',
       queue: this.queue,
-      capacity: () => this.settings.maxInHand,
+      capacity: this.settings.maxInHand,
       visibilityTimeoutS,
       handle: (message) => this.handle(message),
       clock,
@@ -56,11 +56,6 @@ export class BatchConsumer implements LifecyclePart {
       });
       return;
     }
-    this.tools.metrics.gauge('batches_running', this.runBatch.batchesInHand + 1);
-    try {
-      await this.runBatch.run(parsed.message, () => this.queue.delete(received.receiptHandle));
-    } finally {
-      this.tools.metrics.gauge('batches_running', this.runBatch.batchesInHand);
-    }
+    await this.runBatch.run(parsed.message, () => this.queue.delete(received.receiptHandle));
   }
 }

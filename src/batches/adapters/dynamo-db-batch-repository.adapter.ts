@@ -2,9 +2,9 @@ import { GetCommand, paginateQuery, type DynamoDBDocumentClient } from '@aws-sdk
 import { conditionalPut, conditionalUpdate, type ConditionalUpdate } from '../../platform/dynamodb/index.js';
 import { expiryS, hash32, type Clock } from '../../shared/index.js';
 import { BatchRepositoryPort, type BatchWrite, type NewBatch } from '../application/batch-repository.port.js';
-import type { BatchEntity, Lease, ResultFile } from '../domain/batch.entity.js';
+import type { BatchEntity, BatchSummary, Lease, ResultFile } from '../domain/batch.entity.js';
 import { Checkpoint, type CheckpointState } from '../domain/checkpoint.js';
-import { ROW_VERSION, toBatchEntity } from './batch-row.schema.js';
+import { ROW_VERSION, toBatchEntity, toBatchSummary } from './batch-row.schema.js';
 
 /** Partitions of `running-index`. */
 const RUNNING_SHARDS = 4;
@@ -16,6 +16,8 @@ const IS_RUNNING = '#status = :running';
 const NEWER_THAN_WRITTEN = 'seq < :seq';
 
 const NAMES = { '#status': 'status', '#run': 'run' };
+/** A thousand rows with their bitmaps and failures would not fit the memory of a finisher. */
+const SUMMARY_ATTRIBUTES = 'v, batchNo, #run, #status, segmentKey, failed, resultKeys';
 const TTL_NAME = { '#ttl': 'ttl' };
 /** What only a running batch has. `heartbeatAt` stays as evidence, `lockToken` for ever. */
 const LEASE_FIELDS = 'lockedBy, claimId, lockedAt, runningShard';
@@ -57,18 +59,20 @@ export class DynamoDbBatchRepositoryAdapter extends BatchRepositoryPort {
     return Item === undefined ? undefined : toBatchEntity(Item);
   }
 
-  async list(jobId: string): Promise<BatchEntity[]> {
+  async list(jobId: string): Promise<BatchSummary[]> {
     const pages = paginateQuery(
       { client: this.client },
       {
         TableName: this.settings.table,
         KeyConditionExpression: 'jobId = :jobId',
         ExpressionAttributeValues: { ':jobId': jobId },
+        ProjectionExpression: SUMMARY_ATTRIBUTES,
+        ExpressionAttributeNames: NAMES,
         ConsistentRead: true,
       },
     );
-    const batches: BatchEntity[] = [];
-    for await (const page of pages) batches.push(...(page.Items ?? []).map(toBatchEntity));
+    const batches: BatchSummary[] = [];
+    for await (const { Items = [] } of pages) batches.push(...Items.map(toBatchSummary).filter((batch) => batch !== undefined));
     return batches;
   }
 

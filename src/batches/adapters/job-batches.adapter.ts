@@ -18,6 +18,6 @@ export class JobBatchesAdapter extends JobBatchesPort {
     const rows = (await this.batches.list(jobId)).filter((row) => row.run <= run && (row.status === 'queued' || row.status === 'running'));
     // Refused: it ended, or lives another run; both are as good as cancelled here.
     for (let first = 0; first < rows.length; first += CONCURRENCY)
-      await Promise.all(rows.slice(first, first + CONCURRENCY).map((row) => this.batches.cancel(row, run)));
+      await Promise.all(rows.slice(first, first + CONCURRENCY).map(({ batchNo }) => this.batches.cancel({ jobId, batchNo }, run)));
   }
 }

@@ -1,4 +1,4 @@
-import { HeadObjectCommand, type S3Client } from '@aws-sdk/client-s3';
+import { HeadObjectCommand, S3ServiceException, type HeadObjectCommandOutput, type S3Client } from '@aws-sdk/client-s3';
 import {
   batchResultKeys,
   parseSegmentHeader,
@@ -17,10 +17,10 @@ export class S3BatchFilesAdapter extends BatchFilesPort {
     super();
   }
 
-  async loadSegment(bucket: string, segmentKey: string): Promise<Segment> {
+  async loadSegment(bucket: string, segmentKey: string, signal: AbortSignal): Promise<Segment> {
     let header: ReturnType<typeof parseSegmentHeader> | undefined;
     const tasks: SegmentTask[] = [];
-    for await (const line of readLines(this.client, { bucket, key: segmentKey })) {
+    for await (const line of readLines(this.client, { bucket, key: segmentKey }, signal)) {
       if (header === undefined) header = parseSegmentHeader(line);
       else tasks.push(parseSegmentTask(line));
     }
@@ -29,17 +29,27 @@ export class S3BatchFilesAdapter extends BatchFilesPort {
   }
 
   async describeDone(segment: Segment, position: number): Promise<TaskResult> {
-    const key = segment.prefix + taskAt(segment, position).key;
-    const head = await this.client.send(new HeadObjectCommand({ Bucket: segment.bucket, Key: key }));
+    const head = await this.head(segment.bucket, segment.prefix + taskAt(segment, position).key);
     return {
       success: true,
       position,
-      size: head.ContentLength ?? 0,
-      etag: head.ETag ?? '',
-      sha256: head.Metadata?.sha256 ?? null,
+      size: head?.ContentLength ?? null,
+      etag: head?.ETag ?? null,
+      sha256: head?.Metadata?.sha256 ?? null,
       attempts: null,
       durationMs: null,
     };
+  }
+
+  /** `undefined`: it was delivered, and has been moved away or closed to us since. */
+  private async head(bucket: string, key: string): Promise<HeadObjectCommandOutput | undefined> {
+    try {
+      return await this.client.send(new HeadObjectCommand({ Bucket: bucket, Key: key }));
+    } catch (error) {
+      const status = error instanceof S3ServiceException ? error.$metadata.httpStatusCode : undefined;
+      if (status === 404 || status === 403) return undefined;
+      throw error;
+    }
   }
 
   async writeResults(

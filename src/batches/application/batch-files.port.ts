@@ -1,3 +1,4 @@
+import type { Checksum } from '../../shared/index.js';
 import type { ResultFile } from '../domain/batch.entity.js';
 
 /** A task as its segment holds it. */
@@ -6,12 +7,14 @@ export interface SegmentTask {
   /** Under the segment's prefix. */
   key: string;
   size?: number | undefined;
-  checksum?: { algorithm: 'md5' | 'sha1' | 'sha256' | 'sha512' | 'crc32' | 'crc32c' | 'crc64nvme'; value: string } | undefined;
+  checksum?: Checksum | undefined;
   headers?: Record<string, string> | undefined;
 }
 
 /** A batch's piece of the manifest, with what all its tasks share. */
 export interface Segment {
+  jobId: string;
+  batchNo: number;
   /** Index in the job of the segment's first task. */
   firstIndex: number;
   bucket: string;
@@ -27,8 +30,8 @@ export type TaskResult =
   | {
       success: true;
       position: number;
-      size: number;
-      etag: string;
+      size: number | null;
+      etag: string | null;
       sha256: string | null;
       attempts: number | null;
       durationMs: number | null;
@@ -37,8 +40,8 @@ export type TaskResult =
 
 /** The files of a batch in S3. */
 export abstract class BatchFilesPort {
-  abstract loadSegment(bucket: string, segmentKey: string): Promise<Segment>;
-  /** What can be known of a task that an earlier holder brought: the object in S3 tells. */
+  abstract loadSegment(bucket: string, segmentKey: string, signal: AbortSignal): Promise<Segment>;
+  /** What can be known of a task that an earlier holder brought: the object in S3 tells, if it is still there. */
   abstract describeDone(segment: Segment, position: number): Promise<TaskResult>;
   /** Both files, always, one line per task in order; `fence` (the lockToken) keeps a late holder's files apart. */
   abstract writeResults(

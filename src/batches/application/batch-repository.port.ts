@@ -1,4 +1,4 @@
-import type { BatchEntity, BatchType, Lease, ResultFile } from '../domain/batch.entity.js';
+import type { BatchEntity, BatchSummary, BatchType, Lease, ResultFile } from '../domain/batch.entity.js';
 import type { CheckpointState } from '../domain/checkpoint.js';
 
 export interface NewBatch {
@@ -18,8 +18,8 @@ export abstract class BatchRepositoryPort {
   /** Queued, unless the row is there already. */
   abstract createIfAbsent(batch: NewBatch): Promise<'created' | 'exists'>;
   abstract find(jobId: string, batchNo: number): Promise<BatchEntity | undefined>;
-  /** All rows of the job in batch order. */
-  abstract list(jobId: string): Promise<BatchEntity[]>;
+  /** All rows of the job in batch order, without their checkpoints; those of a newer version are left out. */
+  abstract list(jobId: string): Promise<BatchSummary[]>;
   /** queued → running, IF queued and of this run; lockToken + 1. */
   abstract claim(batch: { jobId: string; batchNo: number; run: number }, claim: { claimId: string; lockedBy: string }): Promise<BatchWrite>;
   /** IF the lease holds (lockToken, run, running) and `seq` is newer. `progressed`: bytes or results moved since the last one. */

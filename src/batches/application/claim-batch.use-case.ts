@@ -1,5 +1,12 @@
 import { Injectable } from '@nestjs/common';
-import { isCounting, JobCounterService, JobStateRepositoryPort, type ExportJobEntity } from '../../export-jobs/index.js';
+import {
+  CompleteJobUseCase,
+  isCounting,
+  JobCounterService,
+  JobStateRepositoryPort,
+  JobStateVO,
+  type ExportJobEntity,
+} from '../../export-jobs/index.js';
 import { newId } from '../../shared/index.js';
 import { isFinal, type BatchEntity } from '../domain/batch.entity.js';
 import type { BatchMessage } from './batch-queue.port.js';
@@ -20,6 +27,7 @@ export class ClaimBatchUseCase {
     private readonly jobs: JobStateRepositoryPort,
     private readonly batches: BatchRepositoryPort,
     private readonly counter: JobCounterService,
+    private readonly completeJob: CompleteJobUseCase,
   ) {}
 
   /** @throws when the tables cannot be asked: the message is left, and comes again. */
@@ -36,10 +44,15 @@ export class ClaimBatchUseCase {
       if (batch.status === 'running') return { kind: 'drop', reason: 'held' };
       if (isFinal(batch.status)) {
         // Its holder may have died between the batch's end and its last count.
-        if (batch.status !== 'cancelled') await this.counter.countUp(message.jobId, message, batch, true);
+        if (batch.status !== 'cancelled') await this.countEnded(batch, message);
         return { kind: 'drop', reason: 'final' };
       }
     }
+  }
+
+  private async countEnded(batch: BatchEntity, message: BatchMessage): Promise<void> {
+    const counted = await this.counter.countUp(message.jobId, message, batch, true);
+    if (counted.kind === 'counted' && JobStateVO.of(counted.job).addsUp) await this.completeJob.complete(message.jobId);
   }
 
   /** The row after the attempt, whether the claim was ours, someone else's, or its reply was lost. */

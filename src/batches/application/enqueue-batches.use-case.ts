@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { segmentKey, type ExportJobEntity } from '../../export-jobs/index.js';
+import { JobBatchesPort, segmentKey, type ExportJobEntity } from '../../export-jobs/index.js';
 import { BatchQueuePort, type BatchMessage } from './batch-queue.port.js';
 import { BatchRepositoryPort } from './batch-repository.port.js';
 
@@ -15,7 +15,13 @@ export class EnqueueBatchesUseCase {
   constructor(
     private readonly batches: BatchRepositoryPort,
     private readonly queue: BatchQueuePort,
+    private readonly jobBatches: JobBatchesPort,
   ) {}
+
+  /** The job ended while its rows were written: those written after its cancel are cancelled too. */
+  withdraw(job: ExportJobEntity): Promise<void> {
+    return this.jobBatches.cancel(job.jobId, job.run);
+  }
 
   async enqueue(job: ExportJobEntity): Promise<void> {
     const { plan } = job;

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { CompleteJobUseCase, JobStateVO, type CountOutcome } from '../../export-jobs/index.js';
-import { AppLogger, Clock, retryUntil, toLoggable } from '../../shared/index.js';
+import { AppError, AppLogger, Clock, retryUntil, toLoggable, type MonotonicMs } from '../../shared/index.js';
+import type { BatchEntity, Lease } from '../domain/batch.entity.js';
 import { Checkpoint } from '../domain/checkpoint.js';
 import { BatchFilesPort, type Segment } from './batch-files.port.js';
 import { BatchTasks } from './batch-tasks.js';
@@ -30,8 +31,10 @@ export type RunOutcome = 'ended' | 'dropped' | StopReason;
  */
 @Injectable()
 export class RunBatchUseCase {
-  private readonly inHand = new Set<RunningBatch>();
+  private readonly inHand = new Map<RunningBatch, Promise<RunOutcome>>();
   private draining = false;
+  /** Aborted when a drain can wait no longer. */
+  private readonly outOfTime = new AbortController();
 
   constructor(
     private readonly settings: BatchSettings,
@@ -57,41 +60,65 @@ export class RunBatchUseCase {
       this.logger.debug('Batch message dropped', { ...message, reason: claim.reason });
       return 'dropped';
     }
-    const { batch, job } = claim;
-    const checkpoint = new Checkpoint(batch.totalTasks, batch);
-    const ttlMs = this.settings.ttlMs[batch.type] ?? DEFAULT_TTL_MS;
-    const running = new RunningBatch(batch, claimedAt, checkpoint, { ...this.settings, ttlMs }, this.services);
-    this.inHand.add(running);
-    // Claimed while the drain began: nothing would run it any more.
-    if (this.draining) running.stop('draining');
-    running.startHeartbeat();
+    const running = this.hold(claim.batch, claimedAt);
+    const outcome = this.runClaimed(running, claim.batch, claim.job.destination.bucket);
+    this.inHand.set(running, outcome);
+    this.services.metrics.gauge('batches_running', this.inHand.size);
     try {
-      const caughtUp = await this.countUp(running, false);
-      if (caughtUp?.kind === 'stop') running.stop('job-over');
-      const segment = await this.loadSegment(running, job.destination.bucket, batch.segmentKey);
-      return segment === undefined ? await this.close(running) : await this.work(running, segment);
+      return await outcome;
     } finally {
-      await running.dispose();
       this.inHand.delete(running);
+      this.services.metrics.gauge('batches_running', this.inHand.size);
     }
   }
 
   /**
-   * Hands every batch in hand back. Running tasks may finish until `finishByMs`, then they are aborted; a thread that does not
-   * let go by `releaseByMs` is left behind: what it may still write is not listed anywhere. Monotonic milliseconds.
+   * Hands every batch in hand back. Running tasks may finish until `finishByMs`, then they are aborted. A batch whose tasks
+   * are all done is ended rather than handed back, if its end works within half of the time that is left. A thread that does
+   * not let go by `releaseByMs` is left behind: what it may still write is not listed anywhere. Monotonic milliseconds.
    */
   async drain(deadlines: { finishByMs: number; releaseByMs: number }): Promise<void> {
     this.draining = true;
     this.dispatcher.pause();
-    const waitUntil = (deadline: number) => this.clock.sleep(Math.max(0, deadline - this.clock.monotonicMs()));
-    await Promise.race([this.dispatcher.idle(), waitUntil(deadlines.finishByMs)]);
-    for (const running of this.inHand) running.stop('draining');
-    await Promise.race([this.dispatcher.idle(), waitUntil(deadlines.releaseByMs)]);
+    await this.untilOr(this.dispatcher.idle(), deadlines.finishByMs);
+    for (const running of this.inHand.keys()) running.stop('draining');
+    await this.untilOr(this.allClosed(), (deadlines.finishByMs + deadlines.releaseByMs) / 2);
+    this.outOfTime.abort();
+    for (const running of this.inHand.keys()) running.stop('draining', 'now');
+    await this.untilOr(Promise.all([this.allClosed(), this.dispatcher.idle()]), deadlines.releaseByMs);
   }
 
-  /** Batches that this process holds. */
-  get batchesInHand(): number {
-    return this.inHand.size;
+  private async allClosed(): Promise<void> {
+    await Promise.allSettled(this.inHand.values());
+  }
+
+  private async untilOr(work: Promise<unknown>, deadline: MonotonicMs): Promise<void> {
+    const done = new AbortController();
+    const waited = this.clock.sleep(Math.max(0, deadline - this.clock.monotonicMs()), done.signal);
+    await Promise.race([work, waited]);
+    done.abort();
+  }
+
+  private hold(batch: BatchEntity, claimedAt: MonotonicMs): RunningBatch {
+    const ttlMs = this.settings.ttlMs[batch.type] ?? DEFAULT_TTL_MS;
+    const running = new RunningBatch(batch, claimedAt, new Checkpoint(batch.totalTasks, batch), { ...this.settings, ttlMs }, this.services);
+    // Claimed while the drain began: nothing would run it any more.
+    if (this.draining) running.stop('draining');
+    return running;
+  }
+
+  private async runClaimed(running: RunningBatch, batch: BatchEntity, bucket: string): Promise<RunOutcome> {
+    running.startHeartbeat();
+    try {
+      const caughtUp = await this.insist(running, () => this.countUp(running, false));
+      if (caughtUp?.kind === 'stop') running.stop('job-over');
+      const segment = await this.insist(running, () => this.files.loadSegment(bucket, batch.segmentKey, running.signal));
+      if (segment === undefined) return await this.close(running);
+      refuseOther(segment, batch);
+      return await this.work(running, segment);
+    } finally {
+      await running.dispose();
+    }
   }
 
   private async work(running: RunningBatch, segment: Segment): Promise<RunOutcome> {
@@ -99,6 +126,7 @@ export class RunBatchUseCase {
     this.dispatcher.add(tasks);
     await tasks.settled;
     if (running.stoppedBecause !== undefined) return this.close(running);
+    running.beginEnd();
     return this.end(running, segment, tasks);
   }
 
@@ -116,14 +144,20 @@ export class RunBatchUseCase {
       if (outcome.kind === 'unknown') throw outcome.cause;
       return outcome;
     });
-    if (ended?.kind !== 'renewed') {
+    if (ended === undefined) return this.close(running);
+    if (ended.kind === 'lost') {
       this.logger.warn('Batch was taken over before its end could be written', { jobId, batchNo });
       return 'lost';
     }
     this.logger.info('Batch ended', { jobId, batchNo, completed: whole.completed, failed: whole.failed });
-    const counted = await this.countUp(running, true);
-    if (counted?.kind === 'counted' && JobStateVO.of(counted.job).addsUp) await this.completeJob.complete(jobId);
+    await this.countEnd(running);
     return 'ended';
+  }
+
+  /** The row has ended, so this needs no lease: only a drain that runs out of time leaves it to the job's repair. */
+  private async countEnd(running: RunningBatch): Promise<void> {
+    const counted = await this.retry(running.lease, this.outOfTime.signal, () => this.countUp(running, true));
+    if (counted?.kind === 'counted' && JobStateVO.of(counted.job).addsUp) await this.completeJob.complete(running.lease.jobId);
   }
 
   /** A holder that stopped early: hands the batch back when draining, else leaves the row to whoever has it. */
@@ -135,33 +169,35 @@ export class RunBatchUseCase {
     return reason;
   }
 
-  private async loadSegment(running: RunningBatch, bucket: string, key: string): Promise<Segment | undefined> {
-    return this.insist(running, () => this.files.loadSegment(bucket, key));
-  }
-
   /** Tries until it works, the work is stopped, or the lease may have run out; `undefined`: it did not work. */
   private insist<T>(running: RunningBatch, attempt: () => Promise<T>): Promise<T | undefined> {
+    return this.retry(running.lease, running.signal, async () => {
+      try {
+        return await attempt();
+      } catch (error) {
+        if (running.remainingMs() <= 0) running.stop('fenced');
+        throw error;
+      }
+    });
+  }
+
+  private retry<T>({ jobId, batchNo }: Lease, signal: AbortSignal, attempt: () => Promise<T>): Promise<T | undefined> {
     return retryUntil<T>(
       async () => {
         try {
           return { done: true, value: await attempt() };
         } catch (error) {
-          this.logger.warn('A step of a batch failed; it is tried again', {
-            jobId: running.lease.jobId,
-            batchNo: running.lease.batchNo,
-            error: toLoggable(error),
-          });
-          if (running.remainingMs() <= 0) running.stop('fenced');
+          this.logger.warn('A step of a batch failed; it is tried again', { jobId, batchNo, error: toLoggable(error) });
           return { done: false };
         }
       },
-      { clock: this.clock, backoff: BACKOFF, signal: running.signal },
+      { clock: this.clock, backoff: BACKOFF, signal },
     );
   }
 
-  private countUp(running: RunningBatch, ended: boolean): Promise<CountOutcome | undefined> {
+  private countUp(running: RunningBatch, ended: boolean): Promise<CountOutcome> {
     const state = ended ? running.checkpoint.whole() : running.checkpoint.flushable();
-    return this.insist(running, () => this.services.counter.countUp(running.lease.jobId, running.lease, state, ended));
+    return this.services.counter.countUp(running.lease.jobId, running.lease, state, ended);
   }
 
   private get clock(): Clock {
@@ -171,4 +207,16 @@ export class RunBatchUseCase {
   private get logger(): AppLogger {
     return this.services.logger;
   }
+}
+
+/** A segment that is not this batch's would make it never end, or end wrongly: the batch is left to whoever can do better. */
+function refuseOther(segment: Segment, batch: BatchEntity): void {
+  if (segment.jobId === batch.jobId && segment.batchNo === batch.batchNo && segment.tasks.length === batch.totalTasks) return;
+  throw new AppError(
+    'SEGMENT_MISMATCH',
+    `${batch.segmentKey} is not the segment of batch ${batch.batchNo} with ${batch.totalTasks} tasks`,
+    {
+      disposition: 'yield',
+    },
+  );
 }

@@ -1,4 +1,4 @@
-import type { AppLogger, Clock, MonotonicMs } from '../../shared/index.js';
+import type { AppLogger, Clock, Metrics, MonotonicMs } from '../../shared/index.js';
 import { toLoggable } from '../../shared/index.js';
 import type { JobCounterService, JobStateRepositoryPort } from '../../export-jobs/index.js';
 import { isCounting } from '../../export-jobs/index.js';
@@ -18,6 +18,7 @@ export interface RunningBatchServices {
   jobs: JobStateRepositoryPort;
   clock: Clock;
   logger: AppLogger;
+  metrics: Metrics;
 }
 
 /**
@@ -39,6 +40,7 @@ export class RunningBatch {
   private activity = 0;
   private writtenActivity = 0;
   private stopReason: StopReason | undefined;
+  private ending = false;
   private beating: Promise<void> | undefined;
 
   constructor(
@@ -74,8 +76,14 @@ export class RunningBatch {
     await this.stopHeartbeat();
   }
 
-  stop(reason: StopReason): void {
-    if (this.stopReason !== undefined) return;
+  /** All tasks are recorded: from here a drain waits for the end, which costs less than running the last task again. */
+  beginEnd(): void {
+    this.ending = true;
+  }
+
+  /** `now`: the drain can wait no longer, not even for an end. */
+  stop(reason: StopReason, when?: 'now'): void {
+    if (this.stopReason !== undefined || (reason === 'draining' && this.ending && when !== 'now')) return;
     this.stopReason = reason;
     this.abort.abort();
   }

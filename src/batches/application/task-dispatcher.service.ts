@@ -97,7 +97,10 @@ export class TaskDispatcherService {
   private pull(): Dispatched | undefined {
     for (const [jobId, lane] of this.lanes) {
       const next = this.pullFrom(lane);
-      if (next === undefined) continue;
+      if (next === undefined) {
+        this.dropIfEmpty(jobId, lane);
+        continue;
+      }
       lane.running++;
       this.lanes.delete(jobId);
       this.lanes.set(jobId, lane);

@@ -39,6 +39,9 @@ export interface BatchEntity {
   readonly resultKeys?: { readonly succeeded: ResultFile; readonly failed: ResultFile };
 }
 
+/** What can be told of a batch without its checkpoint, which may be large. */
+export type BatchSummary = Pick<BatchEntity, 'batchNo' | 'run' | 'status' | 'segmentKey' | 'failed' | 'resultKeys'>;
+
 /** What a holder proves with each of its writes. */
 export interface Lease {
   readonly jobId: string;

@@ -3,6 +3,8 @@ import { StepFunctionsPort, type TokenAnswer } from '../application/step-functio
 
 /** The token expired, its execution stopped or timed out, or it was answered. */
 const GONE = new Set(['TaskTimedOut', 'TaskDoesNotExist']);
+/** About what was sent, not about the token. */
+const UNUSABLE = new Set(['InvalidOutput', 'ValidationException', 'ValidationError']);
 /** Refused before anything was applied. */
 const REFUSED = /Throttling|TooManyRequests|ExpiredToken|UnrecognizedClient|InvalidSignature|AccessDenied|CredentialsProvider/;
 
@@ -39,6 +41,7 @@ export function classifyTokenError(error: unknown): TokenAnswer {
   const name = error instanceof Error ? error.name : 'UnknownError';
   if (GONE.has(name)) return { kind: 'gone', code: name };
   if (name === 'InvalidToken') return { kind: 'invalid-token' };
+  if (UNUSABLE.has(name)) return { kind: 'answer-unusable', reason: name };
   if (name.startsWith('Kms') && !name.startsWith('KmsThrottling')) return { kind: 'key-unusable', reason: name };
   return { kind: 'unavailable', reason: name, maybeApplied: !REFUSED.test(name) && !name.startsWith('Kms') };
 }

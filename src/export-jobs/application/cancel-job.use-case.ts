@@ -19,16 +19,20 @@ export class CancelJobUseCase {
     return this.completeJob.fail(jobId, { code: 'ExportCancelled', message: reason });
   }
 
-  /** The token is dead: nobody to answer, so the job is ended at once, if it still carries that token. */
-  async cancelDead(jobId: string, run: number, taskToken: string): Promise<void> {
+  /**
+   * The token is dead: nobody to answer, so the job is ended at once, if it still carries that token.
+   * @returns whether this call ended it
+   */
+  async cancelDead(jobId: string, run: number, taskToken: string): Promise<boolean> {
     const written = await this.jobs.cancelDead(jobId, run, taskToken);
     const job = written.kind === 'written' ? written.job : await this.jobs.find(jobId);
     // Refused by our own write that a retry met, or by another coordinator's: its batches may still need cancelling.
-    if (job?.status !== 'CANCELLED' || job.run !== run) return;
+    if (job?.status !== 'CANCELLED' || job.run !== run) return false;
     if (written.kind === 'written') {
       this.metrics.increment('jobs_total', { status: 'CANCELLED' });
       this.logger.warn('Job cancelled: its execution is gone', { jobId, run });
     }
     await this.batches.cancel(jobId, run);
+    return written.kind === 'written';
   }
 }

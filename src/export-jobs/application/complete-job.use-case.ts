@@ -3,7 +3,7 @@ import { AppLogger, Clock, Metrics, newId } from '../../shared/index.js';
 import { failureAnswer, summarize, type FailedTask } from '../domain/answer.js';
 import { isTerminal, type Callback, type ExportJobEntity, type JobError, type JobOutcome } from '../domain/export-job.entity.js';
 import { JobStateVO } from '../domain/job-state.vo.js';
-import { JobBatchesPort } from './job-batches.port.js';
+import { JobBatchesPort, type BatchSummary } from './job-batches.port.js';
 import { JobResultsPort } from './job-results.port.js';
 import { JobStateRepositoryPort } from './job-state-repository.port.js';
 import { SettleTokenService, type Answer } from './settle-token.service.js';
@@ -51,12 +51,19 @@ export class CompleteJobUseCase {
     });
   }
 
-  /** Ends an active job with a failure of our own making, whatever its counts. */
-  fail(jobId: string, error: JobError): Promise<CompleteOutcome> {
+  /**
+   * Ends an active job with a failure of our own making, whatever its counts.
+   * @param isStill whether the job as it is now is the one that the failure is about; if not: `not-yet`, and nothing is written
+   */
+  async fail(jobId: string, error: JobError, isStill: (job: ExportJobEntity) => boolean = () => true): Promise<CompleteOutcome> {
+    // A finisher that is under way may be about to find that it has nothing to do.
+    for (let running = this.running.get(jobId); running !== undefined; running = this.running.get(jobId))
+      await running.catch(() => undefined);
     return this.once(jobId, async () => {
       for (;;) {
         const job = await this.jobs.find(jobId);
         if (job === undefined || isTerminal(job.status)) return 'ended';
+        if (!isStill(job)) return 'not-yet';
         if (job.status === 'FINALIZING') return this.finish(job);
         const outcome = await this.decideAndFinish(job, error);
         if (outcome !== 'not-yet') return outcome;
@@ -101,7 +108,7 @@ export class CompleteJobUseCase {
     const whole = outcome.error === undefined || outcome.error.code === 'JobCompletedWithFailures';
     if (!whole) await this.batches.cancel(job.jobId, job.run);
     const rows = await this.batches.list(job.jobId);
-    if (whole && !rows.every((row) => row.run === job.run && (row.status === 'succeeded' || row.status === 'dead'))) return 'not-yet';
+    if (whole && !allFinal(job, rows)) return 'not-yet';
 
     const { resultKey, firstFailures } = await this.results.writeManifest(job, rows);
     const current = await this.jobs.find(job.jobId);
@@ -136,6 +143,12 @@ export class CompleteJobUseCase {
       ...(job.error === undefined ? {} : { errorCode: job.error.code }),
     });
   }
+}
+
+/** Every batch of the plan is there, final, and of this run. */
+function allFinal(job: ExportJobEntity, rows: readonly BatchSummary[]): boolean {
+  const final = rows.filter((row) => row.run === job.run && (row.status === 'succeeded' || row.status === 'dead'));
+  return rows.length === job.plan?.batchCount && final.length === rows.length;
 }
 
 /** The one answer that follows from a job and its outcome. */

@@ -112,9 +112,9 @@ export class HeartbeatOrchestratorService {
       }
       this.lastTurnAt = this.clock.monotonicMs();
       // The grid stands still, so slots stay one interval apart; turns that have gone by are not made up for.
-      const missed = Math.max(0, Math.ceil((this.clock.monotonicMs() - start) / intervalMs) - 1);
-      turnStart = start + (missed + 1) * intervalMs;
-      await this.clock.sleep(turnStart - this.clock.monotonicMs(), signal);
+      const goneBy = Math.floor((this.clock.monotonicMs() - start) / intervalMs);
+      turnStart = start + Math.max(1, goneBy) * intervalMs;
+      await this.clock.sleep(Math.max(0, turnStart - this.clock.monotonicMs()), signal);
     }
   }
 
@@ -153,6 +153,7 @@ export class HeartbeatOrchestratorService {
       await this.heartbeats.beat(job, at === 0 ? undefined : at, signal);
       beaten.add(job.jobId);
     }
+    this.heartbeats.endTurn();
     this.beatenLastTurn = beaten;
     return { active, mine: mine.length, beats: beaten.size, finishes };
   }

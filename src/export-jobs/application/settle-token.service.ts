@@ -1,13 +1,13 @@
 import { Injectable } from '@nestjs/common';
-import { AppLogger, Clock, retryUntil } from '../../shared/index.js';
+import { AppLogger, Clock, retryUntil, type MonotonicMs } from '../../shared/index.js';
 import type { Callback } from '../domain/export-job.entity.js';
 import { StepFunctionsPort, type TokenAnswer } from './step-functions.port.js';
 
 export type Answer = { kind: 'success'; output: string } | { kind: 'failure'; error: string; cause: string };
 
 const BACKOFF = { baseMs: 200, capMs: 10_000 };
-/** After this many answers of an unusable key: fail with neither error nor cause, which need no encryption. */
-const KEY_PATIENCE = 5;
+/** A key that is unusable for so long will not be mended in time: fail with neither error nor cause, which need no encryption. */
+const KEY_PATIENCE_MS = 4 * 3_600_000;
 
 /**
  * Answers a token once. A token that is gone was answered by someone or has nobody listening: that is recorded and never
@@ -24,14 +24,15 @@ export class SettleTokenService {
   /** @returns `undefined` when aborted before any answer came: the row stays FINALIZING and another finisher repeats it. */
   async settle(jobId: string, taskToken: string, answer: Answer, signal: AbortSignal): Promise<Callback | undefined> {
     let replyLost = false;
-    let keyRefusals = 0;
+    let keyUnusableSince: MonotonicMs | undefined;
+    let shown: Answer | undefined = answer;
     return retryUntil<Callback>(
       async (attempt) => {
-        const bare = keyRefusals >= KEY_PATIENCE;
-        const said = await this.send(taskToken, bare ? undefined : answer);
+        if (keyUnusableSince !== undefined && this.clock.monotonicMs() - keyUnusableSince > KEY_PATIENCE_MS) shown = undefined;
+        const said = await this.send(taskToken, shown);
         switch (said.kind) {
           case 'accepted':
-            return { done: true, value: bare ? 'failure' : answer.kind };
+            return { done: true, value: shown?.kind ?? 'failure' };
           case 'gone':
           case 'invalid-token':
             return { done: true, value: replyLost ? 'unknown' : 'gone' };
@@ -39,8 +40,16 @@ export class SettleTokenService {
             replyLost ||= said.maybeApplied;
             this.logger.warn('Task token could not be answered yet', { jobId, attempt, reason: said.reason });
             return { done: false };
+          case 'answer-unusable':
+            this.logger.error('Step Functions refuses the form of an answer; the barest one is sent', {
+              jobId,
+              attempt,
+              reason: said.reason,
+            });
+            shown = barest(answer, jobId);
+            return { done: false };
           case 'key-unusable':
-            keyRefusals++;
+            keyUnusableSince ??= this.clock.monotonicMs();
             this.logger.error('Task token cannot be answered: the key of the state machine is unusable', {
               jobId,
               attempt,
@@ -57,4 +66,10 @@ export class SettleTokenService {
     if (answer?.kind === 'success') return this.stepFunctions.sendSuccess(taskToken, answer.output);
     return this.stepFunctions.sendFailure(taskToken, answer);
   }
+}
+
+/** The same answer with nothing in it that could be refused. */
+function barest(answer: Answer, jobId: string): Answer {
+  if (answer.kind === 'success') return { kind: 'success', output: JSON.stringify({ jobId }) };
+  return { kind: 'failure', error: answer.error, cause: JSON.stringify({ jobId }) };
 }

@@ -7,6 +7,8 @@ export type TokenAnswer =
   | { kind: 'invalid-token' }
   /** Throttled, 5xx, network, credentials: says nothing about the token. `maybeApplied`: the reply was lost. */
   | { kind: 'unavailable'; reason: string; maybeApplied: boolean }
+  /** Step Functions does not take an answer of this form: the same again will not pass either. */
+  | { kind: 'answer-unusable'; reason: string }
   /** The state machine's key cannot be used: only an answer without error and cause may pass. */
   | { kind: 'key-unusable'; reason: string };
 

@@ -9,8 +9,12 @@ import { StepFunctionsPort, type TokenAnswer } from './step-functions.port.js';
 /** Share of a turn's beats that may be answered InvalidToken before our own configuration is the likelier cause. */
 const MOSTLY_INVALID = 0.5;
 const ENOUGH_BEATS_TO_JUDGE = 4;
-/** How many answers back the judgement of InvalidToken looks. */
-const REMEMBERED_ANSWERS = 1_000;
+
+/** What the beats of one turn were answered, as far as it can only be judged together. */
+interface TurnAnswers {
+  calls: Promise<void>[];
+  invalid: { job: ExportJobEntity; taskToken: string }[];
+}
 
 /**
  * Sends the beats and acts on their answers. The calls run beside each other under a token bucket; none of them throws.
@@ -21,7 +25,7 @@ export class TaskHeartbeatService {
   private readonly inFlight = new Set<Promise<void>>();
   /** By token, of the jobs that are still beaten. */
   private readonly acceptedAt = new Map<string, MonotonicMs>();
-  private readonly recentAnswers: boolean[] = [];
+  private turn: TurnAnswers = { calls: [], invalid: [] };
   private nextSendAt: MonotonicMs = 0;
 
   constructor(
@@ -43,13 +47,21 @@ export class TaskHeartbeatService {
     if (wait > 0) await this.clock.sleep(wait, signal);
     if (signal.aborted) return;
     if (dueAt !== undefined) this.metrics.observe('heartbeat_lateness_seconds', Math.max(0, this.clock.monotonicMs() - dueAt) / 1_000);
-    const call = this.sendNow(job, job.taskToken, signal).finally(() => this.inFlight.delete(call));
-    this.inFlight.add(call);
+    this.turn.calls.push(this.track(this.sendNow(job, job.taskToken, signal, this.turn)));
+  }
+
+  /** The turn's beats are sent: once they are answered, its InvalidTokens are judged together. Does not wait for that. */
+  endTurn(): void {
+    const { calls, invalid } = this.turn;
+    this.turn = { calls: [], invalid: [] };
+    void this.track(Promise.allSettled(calls).then(() => this.judgeInvalid(invalid, calls.length)));
   }
 
   /** The first beat of a job, at once: HeartbeatSeconds has been running since before the message was sent. */
   async beatNow(job: ExportJobEntity): Promise<void> {
-    if (job.taskToken !== undefined) await this.sendNow(job, job.taskToken, AbortSignal.abort());
+    const alone: TurnAnswers = { calls: [], invalid: [] };
+    if (job.taskToken !== undefined) await this.sendNow(job, job.taskToken, AbortSignal.abort(), alone);
+    await this.judgeInvalid(alone.invalid, 1);
   }
 
   /** Forgets what was accepted for tokens that are not beaten any more. */
@@ -62,26 +74,32 @@ export class TaskHeartbeatService {
     while (this.inFlight.size > 0) await Promise.allSettled(this.inFlight);
   }
 
-  /** Once more, sooner than the next turn, after an answer that says nothing about the token. */
-  private async sendNow(job: ExportJobEntity, taskToken: string, retrySignal: AbortSignal): Promise<void> {
+  private track(work: Promise<void>): Promise<void> {
+    const tracked = work.finally(() => this.inFlight.delete(tracked));
+    this.inFlight.add(tracked);
+    return tracked;
+  }
+
+  /** Once more, sooner than the next turn, after an answer that says nothing about the token. Never rejects. */
+  private async sendNow(job: ExportJobEntity, taskToken: string, retrySignal: AbortSignal, turn: TurnAnswers): Promise<void> {
     try {
-      const answer = await this.send(job, taskToken);
+      const answer = await this.send(job, taskToken, turn);
       if (answer.kind !== 'unavailable' || retrySignal.aborted) return;
       await this.clock.sleep(500 + Math.random() * 2_000, retrySignal);
-      if (!retrySignal.aborted) await this.send(job, taskToken);
+      if (!retrySignal.aborted) await this.send(job, taskToken, turn);
     } catch (error) {
       this.logger.error('A task heartbeat could not be recorded', { jobId: job.jobId, error: toLoggable(error) });
     }
   }
 
-  private async send(job: ExportJobEntity, taskToken: string): Promise<TokenAnswer> {
+  private async send(job: ExportJobEntity, taskToken: string, turn: TurnAnswers): Promise<TokenAnswer> {
     const sentAt = this.clock.monotonicMs();
     const sentAtIso = this.clock.nowIso();
     this.metrics.increment('heartbeat_sent_total');
     const answer = await this.stepFunctions.sendHeartbeat(taskToken);
     this.metrics.observe('heartbeat_duration_seconds', (this.clock.monotonicMs() - sentAt) / 1_000);
-    this.remember(answer.kind === 'invalid-token');
-    if (answer.kind !== 'accepted') this.metrics.increment('heartbeat_failure_total', { reason: answer.kind });
+    // Gone is counted where it is known whether the job was still waiting for its token.
+    if (answer.kind !== 'accepted' && answer.kind !== 'gone') this.metrics.increment('heartbeat_failure_total', { reason: answer.kind });
     switch (answer.kind) {
       case 'accepted':
         this.metrics.increment('heartbeat_success_total');
@@ -93,10 +111,11 @@ export class TaskHeartbeatService {
         await this.onGone(job, taskToken, answer.code);
         break;
       case 'invalid-token':
-        await this.onInvalid(job, taskToken);
+        turn.invalid.push({ job, taskToken });
         break;
       case 'unavailable':
       case 'key-unusable':
+      case 'answer-unusable':
         this.logger.warn('Task heartbeat failed; the work goes on', { jobId: job.jobId, reason: answer.reason });
         break;
     }
@@ -108,26 +127,35 @@ export class TaskHeartbeatService {
     this.acceptedAt.delete(taskToken);
     // While a job is being answered a refused beat is the echo of our own answer.
     if (job.status === 'FINALIZING') return;
+    // So it is when the job was answered between the look and its slot: nothing is cancelled then, and nothing counted.
+    if (!(await this.cancelJob.cancelDead(job.jobId, job.run, taskToken))) return;
     this.metrics.increment('executions_gone_total');
+    this.metrics.increment('heartbeat_failure_total', { reason: 'gone' });
     const limitS = this.settings.stateMachineHeartbeatS;
     if (limitS !== undefined && lastAccepted !== undefined && this.clock.monotonicMs() - lastAccepted > limitS * 1_000)
       this.metrics.increment('stepfunctions_timeout_total');
     this.logger.warn('The execution of a job is gone', { jobId: job.jobId, code });
-    await this.cancelJob.cancelDead(job.jobId, job.run, taskToken);
   }
 
-  private async onInvalid(job: ExportJobEntity, taskToken: string): Promise<void> {
-    const invalid = this.recentAnswers.filter(Boolean).length;
-    const mostly = this.recentAnswers.length >= ENOUGH_BEATS_TO_JUDGE && invalid > this.recentAnswers.length * MOSTLY_INVALID;
-    if (!mostly && (this.acceptedAt.has(taskToken) || job.lastHeartbeatAt !== undefined))
-      return this.onGone(job, taskToken, 'InvalidToken');
-    this.logger.error('Step Functions does not know the token of a job: check region and account of this service; nothing is cancelled', {
-      jobId: job.jobId,
-    });
-  }
-
-  private remember(invalid: boolean): void {
-    this.recentAnswers.push(invalid);
-    if (this.recentAnswers.length > REMEMBERED_ANSWERS) this.recentAnswers.shift();
+  /** A token that was accepted before and is garbled now has lost its execution, unless most tokens are: then we have lost our way. */
+  private async judgeInvalid(invalid: TurnAnswers['invalid'], beats: number): Promise<void> {
+    const mostly = beats >= ENOUGH_BEATS_TO_JUDGE && invalid.length > beats * MOSTLY_INVALID;
+    for (const { job, taskToken } of invalid) {
+      const wasAccepted = this.acceptedAt.has(taskToken) || job.lastHeartbeatAt !== undefined;
+      if (wasAccepted && !mostly)
+        await this.onGone(job, taskToken, 'InvalidToken').catch((error: unknown) =>
+          this.logger.error('A job without an execution could not be cancelled; the next turn tries again', {
+            jobId: job.jobId,
+            error: toLoggable(error),
+          }),
+        );
+      else
+        this.logger.error(
+          'Step Functions does not know the token of a job: check region and account of this service; nothing is cancelled',
+          {
+            jobId: job.jobId,
+          },
+        );
+    }
   }
 }

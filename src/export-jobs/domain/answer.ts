@@ -55,11 +55,11 @@ export function failureAnswer(
   summary: JobSummary | { jobId: string | null },
   failures: readonly FailedTask[] = [],
 ): { error: string; cause: string } {
-  const base = { message: cutToBytes(failure.message, MAX_CAUSE_BYTES / 4), ...summary };
+  const base = { message: cutToJsonBytes(failure.message, MAX_CAUSE_BYTES / 4), ...summary };
   let shown: FailedTask[] = [];
   let cause = JSON.stringify({ ...base, failures: shown });
   for (const task of failures) {
-    const more = [...shown, { ...task, url: maskUrl(task.url), message: task.message === null ? null : cutToBytes(task.message, 300) }];
+    const more = [...shown, { ...task, url: maskUrl(task.url), message: task.message === null ? null : cutToJsonBytes(task.message, 300) }];
     const longer = JSON.stringify({ ...base, failures: more });
     if (byteLength(longer) > MAX_CAUSE_BYTES) break;
     shown = more;
@@ -74,15 +74,14 @@ function byteLength(text: string): number {
   return encoder.encode(text).byteLength;
 }
 
-/** Cuts between code points, never inside one. */
-function cutToBytes(text: string, maxBytes: number): string {
-  if (byteLength(text) <= maxBytes) return text;
+/** Cuts between code points, never inside one, to so many bytes as they stand in JSON: an escape takes up to twelve. */
+function cutToJsonBytes(text: string, maxBytes: number): string {
   let bytes = 0;
   let kept = '';
   for (const point of text) {
-    bytes += byteLength(point);
-    if (bytes > maxBytes - 3) break;
+    bytes += byteLength(JSON.stringify(point)) - 2;
+    if (bytes > maxBytes) return `${kept}…`;
     kept += point;
   }
-  return `${kept}…`;
+  return text;
 }

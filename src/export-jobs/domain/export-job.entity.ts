@@ -33,10 +33,11 @@ export interface Destination {
   prefix: string;
 }
 
+/** Each bound that is given must hold; with none given no failure is tolerated. */
 export interface FailureTolerance {
-  count: number;
+  count?: number | undefined;
   /** 0..100 of totalTasks. */
-  percentage: number;
+  percentage?: number | undefined;
 }
 
 /** What expansion found out; recorded once per run with a single winner. */

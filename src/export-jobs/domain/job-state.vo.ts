@@ -27,19 +27,24 @@ export class JobStateVO {
     return `${done}/${this.totalTasks} (${percent}%)`;
   }
 
-  /** Either bound tolerates on its own, like a Distributed Map's ToleratedFailureCount and ToleratedFailurePercentage. */
+  /** Within each bound that was given, as with a Distributed Map's tolerated failures; with none given: no failures. */
   get toleratesItsFailures(): boolean {
-    return this.failedTasks <= this.tolerance.count || this.failedTasks * 100 <= this.tolerance.percentage * (this.totalTasks ?? 0);
+    const { count, percentage } = this.tolerance;
+    if (count === undefined && percentage === undefined) return this.failedTasks === 0;
+    const withinCount = count === undefined || this.failedTasks <= count;
+    return withinCount && (percentage === undefined || this.failedTasks * 100 <= percentage * (this.totalTasks ?? 0));
   }
 
   /** The failure to answer with when the counts add up, or `undefined` for success. */
   get failure(): JobError | undefined {
     if (this.failedTasks === 0 || this.toleratesItsFailures) return undefined;
+    const { count, percentage } = this.tolerance;
+    const bounds = [...(count === undefined ? [] : [`${count} tasks`]), ...(percentage === undefined ? [] : [`${percentage} %`])];
     return {
       code: 'JobCompletedWithFailures',
       message:
-        `${this.failedTasks} of ${this.totalTasks ?? 0} tasks failed; ` +
-        `tolerated: ${this.tolerance.count} tasks or ${this.tolerance.percentage} %. failed.jsonl lists them and can be exported again.`,
+        `${this.failedTasks} of ${this.totalTasks ?? 0} tasks failed; tolerated: ${bounds.length === 0 ? 'none' : bounds.join(' and ')}. ` +
+        'failed.jsonl lists them and can be exported again.',
     };
   }
 }

@@ -1,5 +1,5 @@
 import type { SQSClient } from '@aws-sdk/client-sqs';
-import type { CompleteJobUseCase } from '../../export-jobs/index.js';
+import type { CompleteJobUseCase, ExportJobEntity, JobStateRepositoryPort } from '../../export-jobs/index.js';
 import type { DrainDeadlines, LifecyclePart } from '../../platform/index.js';
 import {
   PollLoop,
@@ -11,15 +11,18 @@ import {
 } from '../../platform/sqs/index.js';
 import { AppError, Semaphore, toLoggable, type AppLogger, type Clock, type Metrics } from '../../shared/index.js';
 import type { AcceptJobUseCase } from '../application/accept-job.use-case.js';
-import type { ExpandJobUseCase } from '../application/expand-job.use-case.js';
+import { MANIFEST_REJECTED, type ExpandJobUseCase } from '../application/expand-job.use-case.js';
 import type { RejectMessageUseCase } from '../application/reject-message.use-case.js';
 import type { ExportRequest } from '../domain/export-request.js';
 import { parseExportJobMessage } from './export-job-message.schema.js';
 import { ManifestError } from './manifest/index.js';
 import { resolveExportRequest, type RequestDefaults } from './resolve-export-request.js';
 
-/** Accepted messages that wait for their expansion or are in it; each is held by a visibility heartbeat. */
-const MAX_IN_HAND = 64;
+/** Messages that are being accepted at the same time. */
+const MAX_ACCEPTING = 64;
+/** Accepted messages that wait for their expansion or are in it, each held by a visibility heartbeat: by number, and by bytes. */
+const MAX_ACCEPTED = 1_000;
+const MAX_ACCEPTED_BYTES = 64 * 1024 * 1024;
 /** The jobs queue's own maxReceiveCount: after this receive the message goes to the dead-letter queue. */
 const MAX_RECEIVE_COUNT = 5;
 /** A message that failed for our own reasons comes back after this, times the number of its receives. */
@@ -36,6 +39,7 @@ export interface ConsumerUseCases {
   expandJob: ExpandJobUseCase;
   rejectMessage: RejectMessageUseCase;
   completeJob: CompleteJobUseCase;
+  jobs: JobStateRepositoryPort;
 }
 
 export interface ConsumerTools {
@@ -56,7 +60,8 @@ export class ExportJobConsumer implements LifecyclePart {
   private readonly expansions: Semaphore;
   private readonly stopping = new AbortController();
   private loop: PollLoop | undefined;
-  private visibility: VisibilityHeartbeats | undefined;
+  private accepted = 0;
+  private acceptedBytes = 0;
 
   constructor(
     private readonly settings: ConsumerSettings,
@@ -71,16 +76,16 @@ export class ExportJobConsumer implements LifecyclePart {
   async start(): Promise<void> {
     const { clock, logger } = this.tools;
     const timeoutS = await resolveVisibilityTimeoutS(this.queue, this.settings.visibility.timeoutS, logger);
-    this.visibility = new VisibilityHeartbeats(
+    const visibility = new VisibilityHeartbeats(
       new SqsVisibilityAdapter(this.sqs),
       { intervalMs: this.settings.visibility.intervalMs, timeoutS },
       this.tools,
     );
-    const visibility = this.visibility;
     this.loop = new PollLoop({
       name: 'Jobs queue',
       queue: this.queue,
-      capacity: () => MAX_IN_HAND,
+      // What is accepted waits for nobody's sake: the next message's token must not wait behind it.
+      capacity: () => (this.accepted < MAX_ACCEPTED && this.acceptedBytes < MAX_ACCEPTED_BYTES ? MAX_ACCEPTING + this.accepted : 0),
       visibilityTimeoutS: timeoutS,
       handle: (message) => this.handle(message, visibility),
       clock,
@@ -116,7 +121,8 @@ export class ExportJobConsumer implements LifecyclePart {
       await this.queue.delete(receiptHandle);
     } catch (error) {
       await held.stop();
-      await this.giveBack(message, error);
+      if (held.error === undefined) await this.giveBack(message, error);
+      else this.tools.logger.warn('Job message was lost while it was worked on: another has it', { messageId });
     }
   }
 
@@ -135,39 +141,85 @@ export class ExportJobConsumer implements LifecyclePart {
   }
 
   private async take(message: ReceivedMessage, request: ExportRequest, signal: AbortSignal): Promise<void> {
-    const { acceptJob, expandJob, rejectMessage, completeJob } = this.useCases;
+    const { acceptJob, expandJob } = this.useCases;
+    const { jobId } = request;
+    this.tools.logger.debug('Job message received', { jobId, messageId: message.messageId, traceId: message.traceHeader });
     try {
       if ((await acceptJob.accept(request, signal)) === 'acknowledge') return;
-      await this.expansions.run(signal, () => expandJob.expand(request, signal));
+      await this.whileAccepted(message, () => this.expansions.run(signal, () => expandJob.expand(request, signal)));
       signal.throwIfAborted();
     } catch (error) {
-      if (error instanceof AppError && error.disposition === 'reject') {
-        const reasons = manifestReasons(error);
-        await completeJob.fail(request.jobId, { code: 'InvalidExportRequest', message: reasons.join('\n') });
-        return rejectMessage.reject({ body: message.body, reasons, jobId: request.jobId }, signal);
-      }
-      if (!signal.aborted && message.receiveCount >= MAX_RECEIVE_COUNT)
-        await completeJob.fail(request.jobId, {
-          code: 'ExportIntakeFailed',
-          message: `The job could not be taken in after ${message.receiveCount} receives (${toLoggable(error).name}); its message is on the dead-letter queue.`,
-        });
+      if (error instanceof AppError && error.code === MANIFEST_REJECTED) return this.rejectManifest(message, request, error, signal);
+      if (!signal.aborted && message.receiveCount >= MAX_RECEIVE_COUNT) await this.failIntake(message, request, error, signal);
       throw error;
     }
   }
 
-  /** Aborted by a shutdown: at once, for another coordinator. Else later: what failed needs time. */
+  /** The message makes room for others to be accepted. */
+  private async whileAccepted(message: ReceivedMessage, work: () => Promise<unknown>): Promise<void> {
+    const bytes = Buffer.byteLength(message.body);
+    this.accepted++;
+    this.acceptedBytes += bytes;
+    this.loop?.wake();
+    try {
+      await work();
+    } finally {
+      this.accepted--;
+      this.acceptedBytes -= bytes;
+    }
+  }
+
+  private async rejectManifest(message: ReceivedMessage, request: ExportRequest, error: AppError, signal: AbortSignal): Promise<void> {
+    const { completeJob, rejectMessage } = this.useCases;
+    const reasons = manifestReasons(error.cause);
+    // Another delivery may have read the manifest while this one could not: then the job goes on.
+    const unplanned = (job: ExportJobEntity) => isOf(request, job) && job.status === 'PROCESSING' && job.plan === undefined;
+    const outcome = await completeJob.fail(request.jobId, { code: 'InvalidExportRequest', message: reasons.join('\n') }, unplanned);
+    if (outcome === 'not-yet')
+      throw new AppError('EXPANDED_ELSEWHERE', 'The job was expanded by another delivery', { disposition: 'yield', cause: error });
+    await rejectMessage.reject({ body: message.body, reasons, jobId: request.jobId }, signal);
+  }
+
+  /** After this receive the message is gone, so its token must be answered now: with its job, or alone if there is none. */
+  private async failIntake(message: ReceivedMessage, request: ExportRequest, error: unknown, signal: AbortSignal): Promise<void> {
+    const { completeJob, jobs, rejectMessage } = this.useCases;
+    const { jobId, taskToken } = request;
+    const reason = `The job could not be taken in after ${message.receiveCount} receives (${toLoggable(error).name}); its message is on the dead-letter queue.`;
+    const failure = { code: 'ExportIntakeFailed', message: reason } as const;
+    const row = await jobs.find(jobId);
+    if (row === undefined && taskToken !== undefined) return rejectMessage.fail(failure, { jobId, taskToken }, signal);
+    await completeJob.fail(jobId, failure, (job) => isOf(request, job) && job.status === 'PROCESSING');
+  }
+
+  /**
+   * Aborted by a shutdown: at once, for another coordinator; a last receive must not be spent on that, so a copy starts anew.
+   * Else later: what failed needs time.
+   */
   private async giveBack(message: ReceivedMessage, error: unknown): Promise<void> {
-    const { messageId, receiptHandle, receiveCount } = message;
+    const { messageId, receiptHandle, receiveCount, body } = message;
     const { logger } = this.tools;
-    if (this.stopping.signal.aborted) logger.info('Job message handed back', { messageId });
+    const shuttingDown = this.stopping.signal.aborted;
+    if (shuttingDown) logger.info('Job message handed back', { messageId });
     else logger.error('Job message failed and comes again', { messageId, receiveCount, error: toLoggable(error) });
-    const timeoutS = this.stopping.signal.aborted ? 0 : COME_BACK_S * receiveCount;
-    await this.queue.changeVisibilityBatch([{ receiptHandle, timeoutS }]).catch(() => undefined);
+    try {
+      if (shuttingDown && receiveCount >= MAX_RECEIVE_COUNT) {
+        await this.queue.send({ body });
+        await this.queue.delete(receiptHandle);
+      } else await this.queue.changeVisibilityBatch([{ receiptHandle, timeoutS: shuttingDown ? 0 : COME_BACK_S * receiveCount }]);
+    } catch (failure) {
+      logger.warn('Job message comes back only after its visibility timeout', { messageId, error: toLoggable(failure) });
+    }
   }
 }
 
+/** The job that this message made, or goes on with: not one that other messages have brought further. */
+function isOf(request: ExportRequest, job: ExportJobEntity): boolean {
+  return job.requestHash === request.requestHash && job.taskToken === request.taskToken;
+}
+
 /** The first says what is wrong as a whole; each of the others names a line. */
-function manifestReasons(error: AppError): string[] {
-  if (error instanceof ManifestError) return [error.message, ...error.problems.map(({ line, reason }) => `line ${line}: ${reason}`)];
-  return [`The manifest cannot be read (${error.code}): ${error.message}`];
+function manifestReasons(cause: unknown): string[] {
+  if (cause instanceof ManifestError) return [cause.message, ...cause.problems.map(({ line, reason }) => `line ${line}: ${reason}`)];
+  if (cause instanceof AppError) return [`The manifest cannot be read (${cause.code}): ${cause.message}`];
+  return ['The manifest cannot be read'];
 }

@@ -34,7 +34,7 @@ export async function resolveExportRequest(
     ...(taskToken === undefined ? {} : { taskToken }),
     source,
     destination: { bucket, prefix: message.destination?.prefix ?? defaultPrefix(jobId) },
-    tolerance: { count: options.toleratedFailureCount ?? 0, percentage: options.toleratedFailurePercentage ?? 0 },
+    tolerance: { count: options.toleratedFailureCount, percentage: options.toleratedFailurePercentage },
     ...(options.headers === undefined ? {} : { headers: options.headers }),
     ...(options.expectContentType === undefined ? {} : { expectContentType: options.expectContentType }),
     ...(options.maxConcurrency === undefined ? {} : { maxConcurrency: options.maxConcurrency }),

@@ -140,6 +140,7 @@ export class AcceptJobUseCase {
         return false;
       case 'unavailable':
       case 'key-unusable':
+      case 'answer-unusable':
         throw new AppError('TOKEN_UNPROVED', `Step Functions did not say whether a token is alive: ${answer.reason}`, {
           disposition: 'retry',
         });

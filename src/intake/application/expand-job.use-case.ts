@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { EnqueueBatchesUseCase } from '../../batches/index.js';
 import {
   CompleteJobUseCase,
+  isCounting,
   JobStateRepositoryPort,
   JobStateVO,
   segmentKey,
@@ -14,6 +15,9 @@ import { batchSizeFor, type ExportRequest } from '../domain/export-request.js';
 import type { ManifestTask } from '../domain/manifest-task.js';
 import { ManifestPort, type SpooledManifest } from './manifest.port.js';
 import { SegmentWriterPort } from './segment-writer.port.js';
+
+/** Code of the error that says that the sender's manifest cannot be used; its cause says why. */
+export const MANIFEST_REJECTED = 'MANIFEST_REJECTED';
 
 /** While a long manifest is read, the job says so this often. */
 const PROGRESS_INTERVAL_MS = 10_000;
@@ -50,12 +54,13 @@ export class ExpandJobUseCase {
     await this.batches.enqueue(planned);
     const started = await this.jobs.startDownloading(planned.jobId, planned.run);
     const now = started.kind === 'written' ? started.job : await this.jobs.find(planned.jobId);
-    if (now !== undefined && JobStateVO.of(now).addsUp) await this.completeJob.complete(now.jobId);
+    if (now === undefined || !isCounting(now.status)) return this.batches.withdraw(planned);
+    if (JobStateVO.of(now).addsUp) await this.completeJob.complete(now.jobId);
   }
 
   /** The job with its plan, ours or the winner's; `undefined` when it is not ours to expand any more. */
   private async plan(job: ExportJobEntity, request: ExportRequest, signal: AbortSignal): Promise<ExportJobEntity | undefined> {
-    const manifest = await this.manifests.spool(request, signal, this.progressStamp(job));
+    const manifest = await this.spool(job, request, signal);
     try {
       const plan = await this.writeSegments(job, request, manifest, signal);
       const recorded = await this.jobs.recordPlan(job.jobId, job.run, plan);
@@ -75,6 +80,16 @@ export class ExpandJobUseCase {
     return current?.status === 'PROCESSING' && current.run === job.run && current.plan !== undefined ? current : undefined;
   }
 
+  /** What is at fault here is the sender's manifest, and nothing later on is. */
+  private async spool(job: ExportJobEntity, request: ExportRequest, signal: AbortSignal): Promise<SpooledManifest> {
+    try {
+      return await this.manifests.spool(request, signal, this.progressStamp(job));
+    } catch (cause) {
+      if (!(cause instanceof AppError) || cause.disposition !== 'reject') throw cause;
+      throw new AppError(MANIFEST_REJECTED, cause.message, { disposition: 'reject', cause });
+    }
+  }
+
   private async writeSegments(
     job: ExportJobEntity,
     request: ExportRequest,
@@ -90,7 +105,10 @@ export class ExpandJobUseCase {
     for await (const tasks of inBatches(manifest.tasks(), batchSize)) {
       throwIfAborted(signal);
       const batchNo = batchCount++;
-      writing.push(this.segments.write(request, { key: segmentKey(prefix, batchNo), batchNo, firstIndex: batchNo * batchSize }, tasks));
+      const write = this.segments.write(request, { key: segmentKey(prefix, batchNo), batchNo, firstIndex: batchNo * batchSize }, tasks);
+      // It is awaited a few segments later, and must not count as unhandled until then.
+      write.catch(() => undefined);
+      writing.push(write);
       if (writing.length < SEGMENTS_AT_ONCE) continue;
       await Promise.all(writing);
       writing = [];

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { failureAnswer, SettleTokenService } from '../../export-jobs/index.js';
+import { failureAnswer, SettleTokenService, type JobError } from '../../export-jobs/index.js';
 import { AppError, AppLogger } from '../../shared/index.js';
 import { DeadLetterPort } from './dead-letter.port.js';
 
@@ -18,12 +18,17 @@ export class RejectMessageUseCase {
   ): Promise<void> {
     const { body, reasons, jobId, taskToken } = message;
     this.logger.error('Job message cannot be used; a copy is on the dead-letter queue', { jobId, reasons });
-    if (taskToken !== undefined) {
-      const answer = failureAnswer({ code: 'InvalidExportRequest', message: reasons.join('; ') }, { jobId: jobId ?? null });
-      const callback = await this.settler.settle(jobId ?? '(unreadable)', taskToken, { kind: 'failure', ...answer }, signal);
-      if (callback === undefined)
-        throw new AppError('ANSWER_INTERRUPTED', 'The token was not answered yet; the message comes again', { disposition: 'yield' });
-    }
+    const failure = { code: 'InvalidExportRequest', message: reasons.join('; ') } as const;
+    if (taskToken !== undefined) await this.fail(failure, { taskToken, ...(jobId === undefined ? {} : { jobId }) }, signal);
     await this.deadLetters.copy(body, reasons.join('; '));
+  }
+
+  /** Answers the token of a message that has no job. */
+  async fail(failure: JobError, message: { jobId?: string; taskToken: string }, signal: AbortSignal): Promise<void> {
+    const { jobId, taskToken } = message;
+    const answer = failureAnswer(failure, { jobId: jobId ?? null });
+    const callback = await this.settler.settle(jobId ?? '(unreadable)', taskToken, { kind: 'failure', ...answer }, signal);
+    if (callback === undefined)
+      throw new AppError('ANSWER_INTERRUPTED', 'The token was not answered yet; the message comes again', { disposition: 'yield' });
   }
 }

@@ -16,7 +16,7 @@ export interface ExportRequest {
   taskToken?: string;
   source: RequestSource;
   destination: { bucket: string; prefix: string };
-  tolerance: { count: number; percentage: number };
+  tolerance: { count?: number | undefined; percentage?: number | undefined };
   /** Sent with every request of the job's files; may hold credentials. */
   headers?: Record<string, string>;
   expectContentType?: string;

@@ -26,14 +26,14 @@ export class AwsClients {
   readonly dynamoDb: DynamoDBDocumentClient;
   readonly stepFunctions: SFNClient;
 
-  constructor(settings: { region: string; s3CustomEndpoint: boolean; s3Checksums: 'full-object' | 'none' }) {
+  constructor(settings: { region: string; s3CustomEndpoint: boolean }) {
     const { region } = settings;
-    const checksums = settings.s3Checksums === 'none' ? 'WHEN_REQUIRED' : 'WHEN_SUPPORTED';
     this.s3 = new S3Client({
       region,
       forcePathStyle: settings.s3CustomEndpoint,
-      requestChecksumCalculation: checksums,
-      responseChecksumValidation: checksums,
+      // What this client writes is our own text; compatible stores reject the SDK's default checksums.
+      requestChecksumCalculation: 'WHEN_REQUIRED',
+      responseChecksumValidation: 'WHEN_REQUIRED',
       requestHandler: handler(S3_REQUEST_TIMEOUT_MS, 50),
     });
     this.sqs = new SQSClient({
@@ -61,5 +61,7 @@ function handler(requestTimeout: number, maxSockets: number): NodeHttpHandler {
     connectionTimeout: 3_000,
     requestTimeout,
     throwOnRequestTimeout: true,
+    // The request timeout ends with the head of the answer: a body that stalls after it is cut by this.
+    socketTimeout: requestTimeout,
   });
 }

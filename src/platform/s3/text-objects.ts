@@ -1,5 +1,5 @@
 import { createInterface } from 'node:readline';
-import { Readable } from 'node:stream';
+import { addAbortSignal, Readable } from 'node:stream';
 import {
   AbortMultipartUploadCommand,
   CompleteMultipartUploadCommand,
@@ -41,9 +41,11 @@ export async function writeLines(
 }
 
 /** @throws the SDK's error when the object is missing or the body is cut. */
-export async function* readLines(client: S3Client, at: S3Location): AsyncIterable<string> {
-  const { Body } = await client.send(new GetObjectCommand({ Bucket: at.bucket, Key: at.key }));
+export async function* readLines(client: S3Client, at: S3Location, signal?: AbortSignal): AsyncIterable<string> {
+  const options = signal === undefined ? {} : { abortSignal: signal };
+  const { Body } = await client.send(new GetObjectCommand({ Bucket: at.bucket, Key: at.key }), options);
   if (!(Body instanceof Readable)) throw new Error(`s3://${at.bucket}/${at.key} has no body`);
+  if (signal !== undefined) addAbortSignal(signal, Body);
   const failed = new Promise<never>((_resolve, reject) => Body.once('error', reject));
   failed.catch(() => undefined);
   const lines = createInterface({ input: Body, crlfDelay: Infinity })[Symbol.asyncIterator]();

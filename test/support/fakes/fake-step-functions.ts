@@ -20,6 +20,8 @@ export class FakeStepFunctions extends StepFunctionsPort {
   readonly answers: GivenAnswer[] = [];
   readonly #closed = new Set<string>();
   readonly #scripted: TokenAnswer[] = [];
+  /** Then only an answer without error and cause passes. */
+  keyUnusable = false;
   #losesReplies = 0;
 
   constructor(readonly gate: Gate = new Gate()) {
@@ -55,11 +57,14 @@ export class FakeStepFunctions extends StepFunctionsPort {
   }
 
   #settle(answer: GivenAnswer): Promise<TokenAnswer> {
+    const needsKey = answer.output !== undefined || answer.error !== undefined;
     return this.gate.pass('answerToken', () =>
-      this.#answer(answer.taskToken, () => {
-        this.answers.push(answer);
-        this.#closed.add(answer.taskToken);
-      }),
+      this.keyUnusable && needsKey
+        ? { kind: 'key-unusable' as const, reason: 'KmsAccessDeniedException' }
+        : this.#answer(answer.taskToken, () => {
+            this.answers.push(answer);
+            this.#closed.add(answer.taskToken);
+          }),
     );
   }
 

@@ -1,6 +1,6 @@
 import { BatchGetCommand, GetCommand, type DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { conditionalPut, conditionalUpdate, type ConditionalUpdate } from '../../../platform/dynamodb/index.js';
-import { expiryS, type Clock } from '../../../shared/index.js';
+import { expiryS, toLoggable, type AppLogger, type Clock } from '../../../shared/index.js';
 import {
   JobStateRepositoryPort,
   type ConditionalWrite,
@@ -38,14 +38,17 @@ export class DynamoDbJobStateRepositoryAdapter extends JobStateRepositoryPort {
     private readonly client: DynamoDBDocumentClient,
     private readonly settings: JobTableSettings,
     private readonly clock: Clock,
+    private readonly logger: AppLogger,
   ) {
     super();
     this.index = new JobStatusIndex(client, settings);
   }
 
   async createIfAbsent(job: NewJob): Promise<{ kind: 'created' | 'exists'; job: ExportJobEntity }> {
+    const { metadata, ...facts } = job;
     const item = {
-      ...job,
+      ...facts,
+      ...(metadata === undefined ? {} : { metadata: JSON.stringify(metadata) }),
       v: ROW_VERSION,
       status: 'PROCESSING',
       statusShard: this.index.shardOf('PROCESSING', job.jobId),
@@ -83,7 +86,7 @@ export class DynamoDbJobStateRepositoryAdapter extends JobStateRepositoryPort {
           RequestItems: { [this.settings.table]: { Keys: keys.slice(0, BATCH_GET_LIMIT), ConsistentRead: true } },
         }),
       );
-      found.push(...(Responses?.[this.settings.table] ?? []).map(toJobEntity));
+      found.push(...(Responses?.[this.settings.table] ?? []).flatMap((item) => this.readable(item)));
       const left = (UnprocessedKeys?.[this.settings.table]?.Keys ?? []).map((key) => ({ jobId: String(key.jobId) }));
       if (left.length > 0) await this.clock.sleep(50);
       keys = [...left, ...keys.slice(BATCH_GET_LIMIT)];
@@ -169,9 +172,10 @@ export class DynamoDbJobStateRepositoryAdapter extends JobStateRepositoryPort {
     const tokenAsObserved = observed.taskToken === undefined ? 'attribute_not_exists(taskToken)' : TOKEN_AS_OBSERVED;
     return this.update(observed.jobId, {
       UpdateExpression: 'SET taskToken = :new, attempt = :attempt, updatedAt = :now REMOVE lastHeartbeatAt',
-      ConditionExpression: ['#status = :status', SAME_RUN, tokenAsObserved].join(' AND '),
+      ConditionExpression: [STATUS_COUNTS, '#status = :status', SAME_RUN, tokenAsObserved].join(' AND '),
       ExpressionAttributeNames: NAMES,
       ExpressionAttributeValues: {
+        ...COUNTING_VALUES,
         ':status': observed.status,
         ':run': observed.run,
         ':new': taskToken,
@@ -194,9 +198,12 @@ export class DynamoDbJobStateRepositoryAdapter extends JobStateRepositoryPort {
     // A count between the look and this write could change the outcome: the counters are part of the condition.
     return this.update(observed.jobId, {
       UpdateExpression: 'SET #status = :finalizing, statusShard = :shard, outcome = :outcome, updatedAt = :now',
-      ConditionExpression: ['#status = :status', SAME_RUN, 'completedTasks = :completed', 'failedTasks = :failed'].join(' AND '),
+      ConditionExpression: [STATUS_COUNTS, '#status = :status', SAME_RUN, 'completedTasks = :completed', 'failedTasks = :failed'].join(
+        ' AND ',
+      ),
       ExpressionAttributeNames: NAMES,
       ExpressionAttributeValues: {
+        ...COUNTING_VALUES,
         ':status': observed.status,
         ':run': observed.run,
         ':completed': observed.completedTasks,
@@ -267,6 +274,20 @@ export class DynamoDbJobStateRepositoryAdapter extends JobStateRepositoryPort {
     const update = { TableName: this.settings.table, Key: { jobId }, ...input } as ConditionalUpdate;
     const outcome = await conditionalUpdate(this.client, update);
     return outcome.kind === 'written' ? { kind: 'written', job: toJobEntity(outcome.item) } : outcome;
+  }
+
+  /** One row that a newer version or a hand wrote must not stop the heartbeats of all the others. */
+  private readable(item: Record<string, unknown>): ExportJobEntity[] {
+    try {
+      return [toJobEntity(item)];
+    } catch (error) {
+      this.logger.error('A job row cannot be read and is left alone', {
+        jobId: item.jobId,
+        version: item.v,
+        error: toLoggable(error).name,
+      });
+      return [];
+    }
   }
 
   private expiryS(): number {

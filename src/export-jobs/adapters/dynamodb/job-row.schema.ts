@@ -31,7 +31,7 @@ export const jobRowSchema = z.object({
   attempt: count,
   taskToken: z.string().optional(),
   destination: z.object({ bucket: z.string(), prefix: z.string() }),
-  tolerance: z.object({ count, percentage: z.number() }),
+  tolerance: z.object({ count: count.optional(), percentage: z.number().optional() }),
   requestKey: z.string(),
   requestHash: z.string(),
   totalTasks: count.optional(),
@@ -54,7 +54,11 @@ export const jobRowSchema = z.object({
   resultKey: z.string().optional(),
   callback: z.enum(['success', 'failure', 'gone', 'unknown', 'none']).optional(),
   error: errorSchema.optional(),
-  metadata: z.record(z.string(), z.unknown()).optional(),
+  /** JSON text: DynamoDB would refuse large numbers and deep nesting, which are the sender's right. */
+  metadata: z
+    .string()
+    .transform((text) => JSON.parse(text) as Record<string, unknown>)
+    .optional(),
 });
 
 /** @throws ZodError when the row is of another version or was written by something else. */

@@ -5,8 +5,8 @@ export interface SucceededLine {
   index: number;
   url: string;
   key: string;
-  size: number;
-  etag: string;
+  size: number | null;
+  etag: string | null;
   sha256: string | null;
   attempts: number | null;
   durationMs: number | null;

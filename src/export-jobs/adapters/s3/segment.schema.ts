@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { CHECKSUM_ALGORITHMS } from '../../../shared/index.js';
 
 /** Everything a coordinator needs to run a batch beside the tasks themselves; the segment's first line. */
 const headerSchema = z.object({
@@ -19,9 +20,7 @@ const taskSchema = z.object({
   /** Under the prefix. */
   key: z.string(),
   size: z.number().int().min(0).optional(),
-  checksum: z
-    .object({ algorithm: z.enum(['md5', 'sha1', 'sha256', 'sha512', 'crc32', 'crc32c', 'crc64nvme']), value: z.string() })
-    .optional(),
+  checksum: z.object({ algorithm: z.enum(CHECKSUM_ALGORITHMS), value: z.string() }).optional(),
   headers: z.record(z.string(), z.string()).optional(),
 });
 

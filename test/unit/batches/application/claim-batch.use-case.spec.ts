@@ -3,7 +3,8 @@ import { ClaimBatchUseCase } from '../../../../src/batches/application/claim-bat
 import { JobCounterService } from '../../../../src/export-jobs/application/job-counter.service.js';
 import { aBatch, aJob, aState } from '../../../support/builders.js';
 import { InMemoryBatchRepository } from '../../../support/fakes/in-memory-batch-repository.js';
-import { InMemoryJobStateRepository } from '../../../support/fakes/in-memory-job-state-repository.js';
+import type { InMemoryJobStateRepository } from '../../../support/fakes/in-memory-job-state-repository.js';
+import { aFinisher } from '../../../support/finisher.js';
 
 const MESSAGE = { jobId: 'job-1', batchNo: 0, run: 1 };
 
@@ -12,9 +13,10 @@ let batches: InMemoryBatchRepository;
 let claims: ClaimBatchUseCase;
 
 beforeEach(() => {
-  jobs = new InMemoryJobStateRepository().put(aJob());
+  const finisher = aFinisher();
+  jobs = finisher.jobs.put(aJob());
   batches = new InMemoryBatchRepository().put(aBatch());
-  claims = new ClaimBatchUseCase(jobs, batches, new JobCounterService(jobs));
+  claims = new ClaimBatchUseCase(jobs, batches, new JobCounterService(jobs), finisher.completeJob);
 });
 
 const claim = () => claims.claim(MESSAGE, 'me');

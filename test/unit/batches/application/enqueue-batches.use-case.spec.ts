@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
+import { JobBatchesAdapter } from '../../../../src/batches/adapters/job-batches.adapter.js';
 import { EnqueueBatchesUseCase } from '../../../../src/batches/application/enqueue-batches.use-case.js';
 import { aBatch, aJob, aJobWithoutPlan, aPlan } from '../../../support/builders.js';
 import { FakeBatchQueue } from '../../../support/fakes/fake-batch-ports.js';
@@ -11,7 +12,7 @@ let enqueueBatches: EnqueueBatchesUseCase;
 beforeEach(() => {
   rows = new InMemoryBatchRepository();
   queue = new FakeBatchQueue(rows.gate);
-  enqueueBatches = new EnqueueBatchesUseCase(rows, queue);
+  enqueueBatches = new EnqueueBatchesUseCase(rows, queue, new JobBatchesAdapter(rows));
 });
 
 const JOB = aJob({ plan: aPlan({ totalTasks: 12, batchCount: 3, batchSize: 5 }) });

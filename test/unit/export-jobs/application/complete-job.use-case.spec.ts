@@ -38,7 +38,7 @@ describe('CompleteJobUseCase.complete', () => {
   });
 
   it('answers success when the failures are tolerated', async () => {
-    f.jobs.put(aJob({ completedTasks: 9, failedTasks: 1, tolerance: { count: 1, percentage: 0 } }));
+    f.jobs.put(aJob({ completedTasks: 9, failedTasks: 1, tolerance: { count: 1 } }));
     await f.completeJob.complete('job-1');
     expect(f.stepFunctions.answers).toMatchObject([{ kind: 'success' }]);
   });

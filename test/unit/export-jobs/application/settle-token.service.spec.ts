@@ -85,14 +85,27 @@ describe('SettleTokenService', () => {
   });
 
   it.each([SUCCESS, FAILURE])(
-    'fails with neither error nor cause as the last resort, after five refusals of the key: $kind',
+    'fails with neither error nor cause as the last resort, when the key stays unusable for hours: $kind',
     async (answer) => {
-      const { stepFunctions, settle } = setUp();
-      stepFunctions.answerNext(NO_KEY, NO_KEY, NO_KEY, NO_KEY, NO_KEY);
-      await expect(settle(answer)).resolves.toBe('failure');
+      const { clock, stepFunctions, service, abort } = setUp();
+      stepFunctions.keyUnusable = true;
+      const callback = service.settle('job-1', TOKEN, answer, abort.signal);
+      await clock.advance(4 * 3_600_000);
+      expect(stepFunctions.answers).toEqual([]);
+      await clock.advance(60_000);
+      await expect(callback).resolves.toBe('failure');
       expect(stepFunctions.answers).toEqual([{ taskToken: TOKEN, kind: 'failure' }]);
     },
   );
+
+  it.each([SUCCESS, FAILURE])('gives the barest of the same answer when its form is refused: $kind', async (answer) => {
+    const { stepFunctions, settle } = setUp();
+    stepFunctions.answerNext({ kind: 'answer-unusable', reason: 'InvalidOutput' });
+    await expect(settle(answer)).resolves.toBe(answer.kind);
+    expect(stepFunctions.answers).toMatchObject([
+      { kind: answer.kind, [answer.kind === 'success' ? 'output' : 'cause']: '{"jobId":"job-1"}' },
+    ]);
+  });
 
   it('gives no answer when it is aborted in a wait, and leaves nothing running', async () => {
     const { clock, stepFunctions, service, abort } = setUp();

@@ -41,6 +41,7 @@ const beatAll = async (fleet: readonly ExportJobEntity[]) => {
   })();
   await f.clock.advance(60_000);
   await all;
+  heartbeats.endTurn();
   await heartbeats.idle();
 };
 

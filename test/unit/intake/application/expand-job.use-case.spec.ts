@@ -38,7 +38,7 @@ describe('ExpandJobUseCase', () => {
   it('writes nothing when the manifest is at fault', async () => {
     const broken = new AppError('MANIFEST_INVALID', 'line 3', { disposition: 'reject' });
     i.gate.next('spool', () => Promise.reject(broken));
-    await expect(expand()).rejects.toBe(broken);
+    await expect(expand()).rejects.toMatchObject({ code: 'MANIFEST_REJECTED', disposition: 'reject', cause: broken });
     expect(i.segments.segments.size).toBe(0);
     expect(i.queue.sent).toEqual([]);
     expect(job()).toEqual(aJobWithoutPlan());
