@@ -12,7 +12,7 @@ import {
   TaskHeartbeatService,
 } from '../export-jobs/index.js';
 import { AwsClients } from '../platform/index.js';
-import { SqsQueue } from '../platform/sqs/index.js';
+import { SqsQueue, SqsVisibilityAdapter } from '../platform/sqs/index.js';
 import { AppLogger, Clock, Metrics } from '../shared/index.js';
 import { SourceReader } from '../worker-pool/index.js';
 import { WorkerPoolModule } from '../worker-pool/worker-pool.module.js';
@@ -131,7 +131,7 @@ import { SegmentWriterPort } from './application/segment-writer.port.js';
             visibility: configuration.visibility,
           },
           new SqsQueue(sqs, configuration.queues.jobsUrl, clock),
-          sqs,
+          new SqsVisibilityAdapter(sqs),
           { acceptJob, expandJob, rejectMessage, completeJob, jobs },
           { clock, logger, metrics },
         ),

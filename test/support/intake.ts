@@ -52,6 +52,6 @@ export function anIntake({ heartbeatEnabled = true } = {}) {
     logger,
   );
   const rejectMessage = new RejectMessageUseCase(settler, deadLetters, logger);
-  const ports = { gate, clock, logger, jobs, batches, results, stepFunctions, queue, manifest, segments, deadLetters };
+  const ports = { gate, clock, logger, metrics, jobs, batches, results, stepFunctions, queue, manifest, segments, deadLetters };
   return { ...ports, completeJob, acceptJob, expandJob: expander(5), rejectMessage, expander };
 }

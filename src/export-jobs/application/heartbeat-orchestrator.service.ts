@@ -27,6 +27,10 @@ interface Seen {
   since: MonotonicMs;
 }
 
+/** When in a turn a job is beaten, on this process's monotonic clock. */
+type BeatTimes = (job: ExportJobEntity) => MonotonicMs[];
+const AT_ONCE: MonotonicMs = 0;
+
 /** The index finds the jobs of the whole turn first; no slot lies before this. */
 const LOOK_MS = 1_000;
 /** A turn of many tables and jobs may take this long beyond its interval before health speaks of it. */
@@ -36,7 +40,7 @@ const TURN_GRACE_MS = 30_000;
  * One loop, one turn at a time: look → decide each job → beat each at its slot → wait for the next turn.
  *
  * A job's slot is a fixed place in every turn, so its beats are one interval apart and the fleet's load is even. A job
- * that this process did not beat in the last turn is beaten at once: its former owner may have died.
+ * that this process did not beat in the last turn is beaten at once, too: its former owner may have died.
  * A turn never starts before the last one ended and never makes up for a missed one.
  * An error ends a turn, not the loop; a beat's error ends nothing. `finish` runs beside the beats, never in front of them.
  *
@@ -94,7 +98,7 @@ export class HeartbeatOrchestratorService {
 
   /** Runs one turn now, with every beat at once, and waits for its beats; joins a turn that is running. For tests and operators. */
   async triggerHeartbeat(): Promise<HeartbeatTurn> {
-    const turn = await this.singleTurn(() => 0, new AbortController().signal);
+    const turn = await this.singleTurn(() => [AT_ONCE], new AbortController().signal);
     await this.heartbeats.idle();
     return turn;
   }
@@ -104,9 +108,12 @@ export class HeartbeatOrchestratorService {
     let turnStart = this.clock.monotonicMs();
     while (!signal.aborted) {
       const start = turnStart;
-      const slotAt = (job: ExportJobEntity) => (this.beatenLastTurn.has(job.jobId) ? start + slotOf(job.jobId, intervalMs) : 0);
+      const timesOf = ({ jobId }: ExportJobEntity) => {
+        const slot = start + slotOf(jobId, intervalMs);
+        return this.beatenLastTurn.has(jobId) ? [slot] : [AT_ONCE, slot];
+      };
       try {
-        await this.singleTurn(slotAt, signal);
+        await this.singleTurn(timesOf, signal);
       } catch (error) {
         this.logger.error('Heartbeat turn failed; the next one tries again', { error: toLoggable(error) });
       }
@@ -118,14 +125,14 @@ export class HeartbeatOrchestratorService {
     }
   }
 
-  private singleTurn(slotAt: (job: ExportJobEntity) => MonotonicMs, signal: AbortSignal): Promise<HeartbeatTurn> {
-    this.turn ??= this.runTurn(slotAt, signal).finally(() => {
+  private singleTurn(timesOf: BeatTimes, signal: AbortSignal): Promise<HeartbeatTurn> {
+    this.turn ??= this.runTurn(timesOf, signal).finally(() => {
       this.turn = undefined;
     });
     return this.turn;
   }
 
-  private async runTurn(slotAt: (job: ExportJobEntity) => MonotonicMs, signal: AbortSignal): Promise<HeartbeatTurn> {
+  private async runTurn(timesOf: BeatTimes, signal: AbortSignal): Promise<HeartbeatTurn> {
     const { active, mine } = await this.look();
     const toBeat: { job: ExportJobEntity; at: MonotonicMs }[] = [];
     const seen = new Map<string, Seen>();
@@ -138,7 +145,7 @@ export class HeartbeatOrchestratorService {
       seen.set(job.jobId, { signature, since });
       const decision = decideHeartbeat(job, now - since);
       if (decision.finish && this.beginFinish(job)) finishes++;
-      if (decision.beat && this.settings.heartbeatEnabled) toBeat.push({ job, at: slotAt(job) });
+      if (decision.beat && this.settings.heartbeatEnabled) toBeat.push(...timesOf(job).map((at) => ({ job, at })));
     }
     this.seen = seen;
     this.heartbeats.retain(mine);
@@ -150,7 +157,7 @@ export class HeartbeatOrchestratorService {
       const wait = at - this.clock.monotonicMs();
       if (wait > 0) await this.clock.sleep(wait, signal);
       if (signal.aborted) break;
-      await this.heartbeats.beat(job, at === 0 ? undefined : at, signal);
+      await this.heartbeats.beat(job, at === AT_ONCE ? undefined : at, signal);
       beaten.add(job.jobId);
     }
     this.heartbeats.endTurn();

@@ -41,10 +41,7 @@ export class TaskHeartbeatService {
   /** Waits for the bucket, then sends without waiting for the answer. `dueAt`: the slot, to measure lateness. */
   async beat(job: ExportJobEntity, dueAt: MonotonicMs | undefined, signal: AbortSignal): Promise<void> {
     if (job.taskToken === undefined) return;
-    const sendAt = Math.max(this.nextSendAt, this.clock.monotonicMs());
-    this.nextSendAt = sendAt + 1_000 / this.settings.maxBeatsPerSecond;
-    const wait = sendAt - this.clock.monotonicMs();
-    if (wait > 0) await this.clock.sleep(wait, signal);
+    await this.placeInBucket(signal);
     if (signal.aborted) return;
     if (dueAt !== undefined) this.metrics.observe('heartbeat_lateness_seconds', Math.max(0, this.clock.monotonicMs() - dueAt) / 1_000);
     this.turn.calls.push(this.track(this.sendNow(job, job.taskToken, signal, this.turn)));
@@ -60,7 +57,9 @@ export class TaskHeartbeatService {
   /** The first beat of a job, at once: HeartbeatSeconds has been running since before the message was sent. */
   async beatNow(job: ExportJobEntity): Promise<void> {
     const alone: TurnAnswers = { calls: [], invalid: [] };
-    if (job.taskToken !== undefined) await this.sendNow(job, job.taskToken, AbortSignal.abort(), alone);
+    if (job.taskToken === undefined) return;
+    await this.placeInBucket();
+    await this.sendNow(job, job.taskToken, AbortSignal.abort(), alone);
     await this.judgeInvalid(alone.invalid, 1);
   }
 
@@ -72,6 +71,14 @@ export class TaskHeartbeatService {
 
   async idle(): Promise<void> {
     while (this.inFlight.size > 0) await Promise.allSettled(this.inFlight);
+  }
+
+  /** Every call takes its place, first and second tries alike: the quota is the account's, shared with everyone. */
+  private async placeInBucket(signal?: AbortSignal): Promise<void> {
+    const sendAt = Math.max(this.nextSendAt, this.clock.monotonicMs());
+    this.nextSendAt = sendAt + 1_000 / this.settings.maxBeatsPerSecond;
+    const wait = sendAt - this.clock.monotonicMs();
+    if (wait > 0) await this.clock.sleep(wait, signal);
   }
 
   private track(work: Promise<void>): Promise<void> {
@@ -86,6 +93,7 @@ export class TaskHeartbeatService {
       const answer = await this.send(job, taskToken, turn);
       if (answer.kind !== 'unavailable' || retrySignal.aborted) return;
       await this.clock.sleep(500 + Math.random() * 2_000, retrySignal);
+      await this.placeInBucket(retrySignal);
       if (!retrySignal.aborted) await this.send(job, taskToken, turn);
     } catch (error) {
       this.logger.error('A task heartbeat could not be recorded', { jobId: job.jobId, error: toLoggable(error) });

@@ -1,13 +1,12 @@
-import type { SQSClient } from '@aws-sdk/client-sqs';
 import type { CompleteJobUseCase, ExportJobEntity, JobStateRepositoryPort } from '../../export-jobs/index.js';
 import type { DrainDeadlines, LifecyclePart } from '../../platform/index.js';
 import {
   PollLoop,
   resolveVisibilityTimeoutS,
-  SqsVisibilityAdapter,
   VisibilityHeartbeats,
   type ReceivedMessage,
   type SqsQueue,
+  type VisibilityPort,
 } from '../../platform/sqs/index.js';
 import { AppError, Semaphore, toLoggable, type AppLogger, type Clock, type Metrics } from '../../shared/index.js';
 import type { AcceptJobUseCase } from '../application/accept-job.use-case.js';
@@ -42,6 +41,8 @@ export interface ConsumerUseCases {
   jobs: JobStateRepositoryPort;
 }
 
+export type JobsQueue = Pick<SqsQueue, 'url' | 'receive' | 'delete' | 'send' | 'attributes' | 'changeVisibilityBatch'>;
+
 export interface ConsumerTools {
   clock: Clock;
   logger: AppLogger;
@@ -65,8 +66,8 @@ export class ExportJobConsumer implements LifecyclePart {
 
   constructor(
     private readonly settings: ConsumerSettings,
-    private readonly queue: SqsQueue,
-    private readonly sqs: SQSClient,
+    private readonly queue: JobsQueue,
+    private readonly renewals: VisibilityPort,
     private readonly useCases: ConsumerUseCases,
     private readonly tools: ConsumerTools,
   ) {
@@ -76,11 +77,7 @@ export class ExportJobConsumer implements LifecyclePart {
   async start(): Promise<void> {
     const { clock, logger } = this.tools;
     const timeoutS = await resolveVisibilityTimeoutS(this.queue, this.settings.visibility.timeoutS, logger);
-    const visibility = new VisibilityHeartbeats(
-      new SqsVisibilityAdapter(this.sqs),
-      { intervalMs: this.settings.visibility.intervalMs, timeoutS },
-      this.tools,
-    );
+    const visibility = new VisibilityHeartbeats(this.renewals, { intervalMs: this.settings.visibility.intervalMs, timeoutS }, this.tools);
     this.loop = new PollLoop({
       name: 'Jobs queue',
       queue: this.queue,
