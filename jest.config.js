@@ -14,10 +14,14 @@ const transform = {
   ],
 };
 
+/** No test is timed: this only ends one that hangs, also on a busy machine. */
+const HANG_MS = 30_000;
+
 /** unit and conformance suites run on the sources; integration and e2e suites start the built service, so `npm run build` comes first. */
 const project = (displayName, options = {}) => ({
   displayName,
   testEnvironment: 'node',
+  testTimeout: HANG_MS,
   roots: [`<rootDir>/test/${displayName}`],
   testMatch: ['**/*.spec.ts'],
   extensionsToTreatAsEsm: ['.ts'],

@@ -47,7 +47,7 @@ export function createAwsClients(environment: Record<string, string>): AwsClient
  */
 export async function eventually<T>(
   attempt: () => T | undefined | false | Promise<T | undefined | false>,
-  { timeoutMs = 5_000, intervalMs = 20 }: { timeoutMs?: number; intervalMs?: number } = {},
+  { timeoutMs = 20_000, intervalMs = 20 }: { timeoutMs?: number; intervalMs?: number } = {},
 ): Promise<T> {
   const deadline = performance.now() + timeoutMs;
   for (;;) {
