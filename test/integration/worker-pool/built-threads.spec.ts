@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { deferred } from '../../support/deferred.js';
 import { chunk, head } from '../../support/raw-origin.js';
 import { BUCKET, eventually, MIB, pattern, run, TransferBench } from './pool-support.js';
 
@@ -16,13 +17,15 @@ describe('the built worker threads', () => {
     const pool = await bench.pool({ pool: { size: 2, tasksPerWorker: 3 } }, { threadUrl });
     let open = 0;
     let peak = 0;
+    const full = deferred();
     const bodies = Array.from({ length: 14 }, (_, index) => pattern(index === 0 ? 9 * MIB : index * 100));
     const tasks = bodies.map((bytes, index) =>
       bench.task(
         bench.origin.on(`/${index}`, (socket) => {
           peak = Math.max(peak, ++open);
+          if (open === 6) full.resolve();
           socket.write(head(200, { 'content-length': String(bytes.length) }));
-          setTimeout(() => socket.write(bytes, () => (open -= 1)), 50);
+          void full.promise.then(() => socket.write(bytes, () => (open -= 1)));
         }),
       ),
     );
