@@ -30,7 +30,7 @@ export async function serve(): Promise<void> {
 
 async function createOrExit(): Promise<NestFastifyApplication> {
   try {
-    return await NestFactory.create<NestFastifyApplication>(AppModule, new FastifyAdapter(), { bufferLogs: true, abortOnError: false });
+    return await NestFactory.create<NestFastifyApplication>(AppModule, new FastifyAdapter(), { logger: false, abortOnError: false });
   } catch (error) {
     if (!(error instanceof ConfigurationError)) throw error;
     process.stderr.write(`${error.message}\n`);

@@ -76,7 +76,7 @@ export class Lifecycle {
     }
     if (this.stoppedWhileStarting) return;
     this.state = 'ready';
-    this.logger.info('Service ready', { startMs: Math.round(performance.now()) });
+    this.logger.info('Service started', { startMs: Math.round(performance.now()) });
   }
 
   /** A signal came: its shutdown is under way, and what fails to start now is its doing. */

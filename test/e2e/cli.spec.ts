@@ -82,7 +82,7 @@ describe('the export-worker command', () => {
     expect(tolerated.code).toBe(0);
     const broken = await run(['submit', '-', '--wait'], 'no URL\n');
     expect(broken.code).toBe(1);
-    expect(broken.stdout).toContain('InvalidExportRequest: The manifest has 1 problem, first in line 1');
+    expect(broken.stdout).toContain('InvalidExportRequest: The manifest has 1 problem');
   });
 
   it('learns of a request that is refused before it is a job', async () => {
@@ -158,7 +158,7 @@ describe('the export-worker command', () => {
   it('serves until SIGTERM', async () => {
     const environment = { ...fixture.aws.environment(), PORT: '0', HOST: '127.0.0.1', WORKER_POOL_SIZE: '1' };
     const service = CommandProcess.start('src/cli/main.js', ['serve'], environment);
-    await eventually(() => service.stdout.includes('Service ready'), { timeoutMs: 20_000 });
+    await eventually(() => service.stdout.includes('Service started'), { timeoutMs: 20_000 });
     service.signal('SIGTERM');
     expect((await service.ended).code).toBe(0);
   });

@@ -40,7 +40,7 @@ export class ExportService {
     const service = ExportService.launch(environment);
     await eventually(() => {
       if (service.ended) throw new Error(`The service ended while starting:\n${service.lines.slice(-20).join('\n')}`);
-      return service.said('Service ready');
+      return service.said('Service started');
     });
     return service;
   }

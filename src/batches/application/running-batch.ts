@@ -127,7 +127,9 @@ export class RunningBatch {
       if (this.wake.signal.aborted || this.stopReason === 'lost') return;
       const outcome = await this.flush();
       if (outcome.kind === 'lost') {
-        this.services.logger.warn('Batch lost to another holder', { ...this.fields(), by: outcome.by });
+        // A row without a holder was cancelled, ended or handed on; only a row with another one was taken.
+        if (outcome.by === undefined) this.services.logger.info('Batch taken away: its job ended, or it is queued anew', this.fields());
+        else this.services.logger.warn('Batch lost to another holder', { ...this.fields(), by: outcome.by });
         return this.stop('lost');
       }
       if (outcome.kind === 'unknown' && this.remainingMs() <= 0) {

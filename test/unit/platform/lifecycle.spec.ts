@@ -86,7 +86,7 @@ describe('start', () => {
     await Promise.all([start, done]);
     expect(only('start')).toEqual(['http']);
     expect(lifecycle.ready).toBe(false);
-    expect(logger.messages('info')).not.toContain('Service ready');
+    expect(logger.messages('info')).not.toContain('Service started');
   });
 });
 

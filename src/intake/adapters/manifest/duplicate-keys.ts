@@ -50,7 +50,7 @@ export class DuplicateKeys {
     if (this.#proven.length < MAX_SUSPECTS)
       this.#proven.push({
         line: row.line,
-        reason: `${row.element === undefined ? '' : `${place}: `}key is also that of ${suspect.firstIn}: give each file its own`,
+        reason: `${row.element === undefined ? '' : `${place}: `}key is also that of ${suspect.firstIn}: give each file a key of its own (without one it is the URL's file name)`,
       });
   }
 

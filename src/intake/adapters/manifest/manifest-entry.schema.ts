@@ -35,12 +35,15 @@ export function describeIssue(issue: z.core.$ZodIssue, whole: string): string {
   return `${path === '' ? whole : path} ${reasonOf(issue)}`;
 }
 
+/** Types as a person calls them. */
+const EXPECTED: Readonly<Record<string, string>> = { object: 'an object like {"url": "https://…"}', record: 'an object' };
+
 function reasonOf(issue: z.core.$ZodIssue): string {
   switch (issue.code) {
     case 'invalid_type':
       return issue.input === undefined
         ? `is missing: add it (${issue.expected})`
-        : `has the wrong type: it must be of type ${issue.expected}`;
+        : `has the wrong type: it must be ${EXPECTED[issue.expected] ?? `of type ${issue.expected}`}`;
     case 'unrecognized_keys':
       return `has unknown keys (${issue.keys.slice(0, 5).map(shortened).join(', ')}): correct or remove them`;
     default:

@@ -11,12 +11,7 @@ export class ManifestError extends AppError {
   readonly total: number;
 
   constructor(problems: readonly ManifestProblem[], total: number) {
-    const [first] = problems;
-    super(
-      'INVALID_MANIFEST',
-      `The manifest has ${total} ${total === 1 ? 'problem' : 'problems'}${first === undefined ? '' : `, first in line ${first.line}: ${first.reason}`}`,
-      { disposition: 'reject' },
-    );
+    super('INVALID_MANIFEST', `The manifest has ${total} ${total === 1 ? 'problem' : 'problems'}`, { disposition: 'reject' });
     this.name = 'ManifestError';
     this.problems = problems;
     this.total = total;
