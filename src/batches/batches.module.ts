@@ -90,7 +90,7 @@ const BATCHES_QUEUE = Symbol('BATCHES_QUEUE');
       provide: ReclaimStaleBatchesUseCase,
       inject: [CONFIGURATION, BatchRepositoryPort, BatchQueuePort, LeaseService, GiveUpBatchUseCase, Clock, AppLogger, Metrics],
       useFactory: (
-        { coordinatorId, batches: { heartbeatIntervalMs, ttlMs }, reclaim }: Configuration,
+        { batches: { heartbeatIntervalMs, ttlMs }, reclaim }: Configuration,
         batches: BatchRepositoryPort,
         queue: BatchQueuePort,
         leases: LeaseService,
@@ -100,7 +100,7 @@ const BATCHES_QUEUE = Symbol('BATCHES_QUEUE');
         metrics: Metrics,
       ) =>
         new ReclaimStaleBatchesUseCase(
-          { coordinatorId, heartbeatIntervalMs, ttlMs, reclaimIntervalMs: reclaim.intervalMs, maxAttempts: reclaim.maxAttempts },
+          { heartbeatIntervalMs, ttlMs, reclaimIntervalMs: reclaim.intervalMs, maxAttempts: reclaim.maxAttempts },
           batches,
           queue,
           leases,

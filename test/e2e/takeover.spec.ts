@@ -25,7 +25,7 @@ describe('a coordinator that dies', () => {
   afterEach(() => fixture.close());
 
   /** 60 files are answered at once, whichever come first; the others wait for the gate. */
-  async function startJob(): Promise<{ arn: string; jobId: string; gate: ReturnType<typeof deferred> }> {
+  async function startJob(): Promise<{ arn: string; jobId: string; gate: ReturnType<typeof deferred<void>> }> {
     const gate = deferred();
     let asked = 0;
     const files = Array.from({ length: FILES }, (_, index) => ({

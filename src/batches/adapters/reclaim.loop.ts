@@ -25,8 +25,9 @@ export class ReclaimLoop implements LifecyclePart {
     if (this.loop !== undefined) return;
     logger.info(`Reclaim loop started (interval: ${intervalMs}ms)`);
     this.lastTurnAt = clock.monotonicMs();
-    await this.turn();
-    this.loop = this.run(this.stopping.signal);
+    const firstTurn = this.turn();
+    this.loop = firstTurn.then(() => this.run(this.stopping.signal));
+    await firstTurn;
   }
 
   async stop(): Promise<void> {

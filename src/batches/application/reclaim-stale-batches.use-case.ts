@@ -9,7 +9,6 @@ import { GiveUpBatchUseCase } from './give-up-batch.use-case.js';
 import { LeaseService } from './lease.service.js';
 
 export interface ReclaimSettings {
-  coordinatorId: string;
   heartbeatIntervalMs: number;
   /** Per batch type. */
   ttlMs: Readonly<Record<string, number>>;
@@ -33,7 +32,7 @@ interface Seen {
 }
 
 const DEFAULT_TTL_MS = 300_000;
-/** A turn ends after this; what it did not get to comes first in none, and in the next. */
+/** A turn takes none after this; the next one goes on. */
 const TURN_LIMIT_MS = 8_000;
 const AT_ONCE = 8;
 /** The message of a reclaimed batch waits this long for each attempt, at most the limit of SQS. */
@@ -52,6 +51,8 @@ const MAX_DELAY_S = 900;
 export class ReclaimStaleBatchesUseCase {
   private seen = new Map<string, Seen>();
   private lastTurnAt: MonotonicMs | undefined;
+  /** Batches whose last reclaim failed, the one that failed longest ago first. */
+  private readonly failed = new Set<string>();
 
   constructor(
     private readonly settings: ReclaimSettings,
@@ -70,14 +71,22 @@ export class ReclaimStaleBatchesUseCase {
     this.lastTurnAt = startedAt;
     const turn: ReclaimTurn = { running: 0, stale: 0, requeued: 0, givenUp: 0, doubted };
     const seen = new Map<string, Seen>();
+    const endsAt = startedAt + TURN_LIMIT_MS;
+    const postponed = new Map<string, BatchEntity>();
     for await (const keys of this.batches.listRunning()) {
       const rows = await this.batches.findMany(keys);
       const stale = rows.filter((batch) => batch.status === 'running' && this.look(batch, seen));
       turn.running += rows.length;
       turn.stale += stale.length;
-      const outOfTime = this.clock.monotonicMs() - startedAt > TURN_LIMIT_MS;
-      if (!doubted && !outOfTime) await this.takeAll(stale, turn);
+      if (doubted) continue;
+      for (const batch of stale) if (this.failed.has(nameOf(batch))) postponed.set(nameOf(batch), batch);
+      const fresh = stale.filter((batch) => !postponed.has(nameOf(batch)));
+      await this.takeAll(fresh, turn, endsAt);
     }
+    // What failed before comes last, so that what takes a whole turn and fails again hides nobody.
+    const again = [...this.failed].flatMap((name) => postponed.get(name) ?? []);
+    await this.takeAll(again, turn, endsAt);
+    for (const name of this.failed) if (!seen.has(name)) this.failed.delete(name);
     this.seen = seen;
     if (turn.stale > 0) this.logger.warn('Stale batches found', { ...turn });
     return turn;
@@ -85,7 +94,10 @@ export class ReclaimStaleBatchesUseCase {
 
   private doubtsItself(now: MonotonicMs): boolean {
     const isLate = this.lastTurnAt !== undefined && now - this.lastTurnAt > this.settings.reclaimIntervalMs * 2 + TURN_LIMIT_MS;
-    return isLate || this.leases.lastWriteFailed;
+    const hasFailed = this.leases.lastWriteFailed;
+    // It costs one turn. A process that lost its batches to an outage writes under no lease any more: it must not doubt for ever.
+    this.leases.lastWriteFailed = false;
+    return isLate || hasFailed;
   }
 
   /** Remembers the batch's sign of life; answers whether it has been gone for too long. */
@@ -100,21 +112,24 @@ export class ReclaimStaleBatchesUseCase {
     return isStale(batch, now - since, Date.parse(this.clock.nowIso()), { ttlMs, heartbeatIntervalMs: this.settings.heartbeatIntervalMs });
   }
 
-  private async takeAll(stale: readonly BatchEntity[], turn: ReclaimTurn): Promise<void> {
-    for (let first = 0; first < stale.length; first += AT_ONCE)
+  private async takeAll(stale: readonly BatchEntity[], turn: ReclaimTurn, endsAt: MonotonicMs): Promise<void> {
+    for (let first = 0; first < stale.length && this.clock.monotonicMs() < endsAt; first += AT_ONCE)
       await Promise.all(stale.slice(first, first + AT_ONCE).map((batch) => this.takeSafely(batch, turn)));
   }
 
   /** One batch that cannot be reclaimed never hides the ones behind it. */
   private async takeSafely(batch: BatchEntity, turn: ReclaimTurn): Promise<void> {
     const { jobId, batchNo, lockedBy, lockToken } = batch;
+    this.failed.delete(nameOf(batch));
     try {
       const outcome = await this.take(batch);
       if (outcome === 'requeued') turn.requeued++;
       if (outcome === 'given-up') turn.givenUp++;
       this.metrics.increment('batches_reclaimed_total', { type: batch.type, outcome });
-      this.logger.warn(`Batch reclaimed: ${outcome}`, { jobId, batchNo, lockedBy, lockToken, attempts: batch.attempts });
+      if (outcome !== 'moved')
+        this.logger.warn(`Batch reclaimed: ${outcome}`, { jobId, batchNo, lockedBy, lockToken, attempts: batch.attempts });
     } catch (error) {
+      this.failed.add(nameOf(batch));
       this.metrics.increment('batches_reclaimed_total', { type: batch.type, outcome: 'failed' });
       this.logger.error('A stale batch could not be reclaimed; the next turn tries again', { jobId, batchNo, error: toLoggable(error) });
     }
