@@ -1,6 +1,6 @@
 import { Inject, Module } from '@nestjs/common';
 import { BatchesModule } from './batches/batches.module.js';
-import { BatchConsumer } from './batches/index.js';
+import { BatchConsumer, ReclaimLoop } from './batches/index.js';
 import { ExportJobsModule } from './export-jobs/export-jobs.module.js';
 import { HeartbeatOrchestratorLifecycle, HeartbeatOrchestratorService } from './export-jobs/index.js';
 import { ExportJobConsumer } from './intake/index.js';
@@ -17,16 +17,19 @@ export class AppModule {
     @Inject(HealthService) health: HealthService,
     @Inject(PoolManagerService) pool: PoolManagerService,
     @Inject(SourceReader) sources: SourceReader,
+    @Inject(ReclaimLoop) reclaim: ReclaimLoop,
     @Inject(BatchConsumer) batchConsumer: BatchConsumer,
     @Inject(ExportJobConsumer) jobConsumer: ExportJobConsumer,
     @Inject(HeartbeatOrchestratorService) orchestrator: HeartbeatOrchestratorService,
     @Inject(HeartbeatOrchestratorLifecycle) heartbeats: HeartbeatOrchestratorLifecycle,
   ) {
     lifecycle.register('worker-pool', pool);
+    lifecycle.register('reclaim', reclaim);
     lifecycle.register('batch-consumer', batchConsumer);
     lifecycle.register('job-consumer', jobConsumer);
     lifecycle.register('heartbeat-orchestrator', heartbeats);
     lifecycle.onClose(() => sources.close());
+    health.watchLoop('reclaim', () => reclaim.problem);
     health.watchLoop('jobs-queue', () => jobConsumer.problem);
     health.watchLoop('batches-queue', () => batchConsumer.problem);
     health.watchLoop('heartbeat-orchestrator', () => orchestrator.problem);

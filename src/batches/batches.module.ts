@@ -8,13 +8,17 @@ import { AppLogger, Clock, Metrics } from '../shared/index.js';
 import { TransferPool } from '../worker-pool/index.js';
 import { WorkerPoolModule } from '../worker-pool/worker-pool.module.js';
 import { BatchConsumer } from './adapters/batch.consumer.js';
+import { ReclaimLoop } from './adapters/reclaim.loop.js';
 import { S3BatchFilesAdapter } from './adapters/s3-batch-files.adapter.js';
 import { SqsBatchQueueAdapter } from './adapters/sqs-batch-queue.adapter.js';
 import { BatchFilesPort } from './application/batch-files.port.js';
 import { BatchQueuePort } from './application/batch-queue.port.js';
+import { BatchRepositoryPort } from './application/batch-repository.port.js';
 import { ClaimBatchUseCase } from './application/claim-batch.use-case.js';
 import { EnqueueBatchesUseCase } from './application/enqueue-batches.use-case.js';
+import { GiveUpBatchUseCase } from './application/give-up-batch.use-case.js';
 import { LeaseService } from './application/lease.service.js';
+import { ReclaimStaleBatchesUseCase } from './application/reclaim-stale-batches.use-case.js';
 import { ReleaseBatchUseCase } from './application/release-batch.use-case.js';
 import { RunBatchUseCase } from './application/run-batch.use-case.js';
 import { TaskDispatcherService } from './application/task-dispatcher.service.js';
@@ -81,6 +85,37 @@ const BATCHES_QUEUE = Symbol('BATCHES_QUEUE');
           metrics,
         }),
     },
+    GiveUpBatchUseCase,
+    {
+      provide: ReclaimStaleBatchesUseCase,
+      inject: [CONFIGURATION, BatchRepositoryPort, BatchQueuePort, LeaseService, GiveUpBatchUseCase, Clock, AppLogger, Metrics],
+      useFactory: (
+        { batches: { heartbeatIntervalMs, ttlMs }, reclaim }: Configuration,
+        batches: BatchRepositoryPort,
+        queue: BatchQueuePort,
+        leases: LeaseService,
+        giveUpBatch: GiveUpBatchUseCase,
+        clock: Clock,
+        logger: AppLogger,
+        metrics: Metrics,
+      ) =>
+        new ReclaimStaleBatchesUseCase(
+          { heartbeatIntervalMs, ttlMs, reclaimIntervalMs: reclaim.intervalMs, maxAttempts: reclaim.maxAttempts },
+          batches,
+          queue,
+          leases,
+          giveUpBatch,
+          clock,
+          logger,
+          metrics,
+        ),
+    },
+    {
+      provide: ReclaimLoop,
+      inject: [CONFIGURATION, ReclaimStaleBatchesUseCase, Clock, AppLogger],
+      useFactory: ({ reclaim }: Configuration, useCase: ReclaimStaleBatchesUseCase, clock: Clock, logger: AppLogger) =>
+        new ReclaimLoop(reclaim, useCase, { clock, logger }),
+    },
     {
       provide: BatchConsumer,
       inject: [CONFIGURATION, BATCHES_QUEUE, RunBatchUseCase, TransferPool, Clock, AppLogger],
@@ -104,6 +139,6 @@ const BATCHES_QUEUE = Symbol('BATCHES_QUEUE');
         ),
     },
   ],
-  exports: [EnqueueBatchesUseCase, BatchConsumer],
+  exports: [EnqueueBatchesUseCase, BatchConsumer, ReclaimLoop],
 })
 export class BatchesModule {}

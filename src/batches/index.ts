@@ -1,2 +1,3 @@
 export { BatchConsumer } from './adapters/batch.consumer.js';
+export { ReclaimLoop } from './adapters/reclaim.loop.js';
 export { EnqueueBatchesUseCase } from './application/enqueue-batches.use-case.js';

@@ -46,6 +46,7 @@ export interface Configuration {
     readonly ttlMs: Readonly<Record<string, number>>;
     readonly taskMaxAttempts: number;
   };
+  readonly reclaim: { readonly enabled: boolean; readonly intervalMs: number; readonly maxAttempts: number };
   readonly pool: {
     readonly size: number;
     readonly tasksPerWorker: number;
@@ -120,6 +121,7 @@ function toConfiguration(env: Environment): Configuration {
       ttlMs: env.RECLAIM_TTLS,
       taskMaxAttempts: env.TASK_MAX_ATTEMPTS,
     },
+    reclaim: { enabled: env.RECLAIM_ENABLED, intervalMs: env.RECLAIM_INTERVAL_MS, maxAttempts: env.RECLAIM_MAX_ATTEMPTS },
     pool: {
       size: env.WORKER_POOL_SIZE,
       tasksPerWorker: env.TASKS_PER_WORKER,

@@ -37,6 +37,9 @@ export interface Environment {
   BATCH_HEARTBEAT_INTERVAL_MS: number;
   MAX_BATCHES_IN_HAND: number;
   RECLAIM_TTLS: Record<string, number>;
+  RECLAIM_ENABLED: boolean;
+  RECLAIM_INTERVAL_MS: number;
+  RECLAIM_MAX_ATTEMPTS: number;
   TASK_MAX_ATTEMPTS: number;
   TASK_TIMEOUT_MS: number;
   WORKER_POOL_SIZE: number;
@@ -120,6 +123,9 @@ export const validationSchema = Joi.object<Environment>({
       }
     })
     .default({ download: 90_000 }),
+  RECLAIM_ENABLED: Joi.boolean().default(true),
+  RECLAIM_INTERVAL_MS: Joi.number().integer().min(100).default(15_000),
+  RECLAIM_MAX_ATTEMPTS: count.max(1_000).default(10),
   TASK_MAX_ATTEMPTS: count.max(100).default(4),
   TASK_TIMEOUT_MS: Joi.number().integer().min(1_000).default(3_600_000),
   WORKER_POOL_SIZE: Joi.number().integer().min(0).max(128).default(4),

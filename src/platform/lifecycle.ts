@@ -1,7 +1,7 @@
 import { AppLogger, Clock, toLoggable, type MonotonicMs } from '../shared/index.js';
 
 /** The order in which parts start; they stop in the reverse order, once the work in hand has been drained. */
-const START_ORDER = ['http', 'worker-pool', 'batch-consumer', 'job-consumer', 'heartbeat-orchestrator'] as const;
+const START_ORDER = ['http', 'worker-pool', 'reclaim', 'batch-consumer', 'job-consumer', 'heartbeat-orchestrator'] as const;
 export type LifecycleStep = (typeof START_ORDER)[number];
 
 /** Monotonic milliseconds. */

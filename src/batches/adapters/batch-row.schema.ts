@@ -28,6 +28,9 @@ const batchRowSchema = z.object({
   heartbeatAt: z.string().optional(),
   progressedAt: z.string().optional(),
   attempts: count,
+  reclaimId: z.string().optional(),
+  reclaimMark: count.optional(),
+  lastError: z.string().optional(),
   enqueuedAt: z.string(),
   segmentKey: z.string(),
   resultKeys: z.object({ succeeded: resultFile, failed: resultFile }).optional(),
@@ -58,4 +61,9 @@ export function toBatchSummary(item: unknown): BatchSummary | undefined {
   if (!parsed.success) return undefined;
   const { v: _version, resultKeys, ...summary } = parsed.data;
   return resultKeys === undefined ? summary : { ...summary, resultKeys };
+}
+
+/** `undefined`: of a version that this process does not know. */
+export function toBatchEntityIfKnown(item: unknown): BatchEntity | undefined {
+  return batchRowSchema.safeParse(item).success ? toBatchEntity(item) : undefined;
 }

@@ -1,13 +1,11 @@
 import { GetCommand, paginateQuery, type DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
-import { conditionalPut, conditionalUpdate, type ConditionalUpdate } from '../../platform/dynamodb/index.js';
-import { expiryS, hash32, type Clock } from '../../shared/index.js';
-import { BatchRepositoryPort, type BatchWrite, type NewBatch } from '../application/batch-repository.port.js';
+import { batchGet, conditionalPut, conditionalUpdate, type ConditionalUpdate } from '../../platform/dynamodb/index.js';
+import { expiryS, type Clock } from '../../shared/index.js';
+import { BatchRepositoryPort, type BatchKey, type BatchWrite, type NewBatch } from '../application/batch-repository.port.js';
 import type { BatchEntity, BatchSummary, Lease, ResultFile } from '../domain/batch.entity.js';
 import { Checkpoint, type CheckpointState } from '../domain/checkpoint.js';
-import { ROW_VERSION, toBatchEntity, toBatchSummary } from './batch-row.schema.js';
-
-/** Partitions of `running-index`. */
-const RUNNING_SHARDS = 4;
+import { ROW_VERSION, toBatchEntity, toBatchEntityIfKnown, toBatchSummary } from './batch-row.schema.js';
+import { RunningIndex } from './running-index.js';
 
 // The parts of the conditions; each write below says which race its own closes.
 const SAME_RUN = '#run = :run';
@@ -23,12 +21,15 @@ const TTL_NAME = { '#ttl': 'ttl' };
 const LEASE_FIELDS = 'lockedBy, claimId, lockedAt, runningShard';
 
 export class DynamoDbBatchRepositoryAdapter extends BatchRepositoryPort {
+  private readonly running: RunningIndex;
+
   constructor(
     private readonly client: DynamoDBDocumentClient,
     private readonly settings: { table: string; retentionDays: number },
     private readonly clock: Clock,
   ) {
     super();
+    this.running = new RunningIndex(client, settings.table);
   }
 
   async createIfAbsent(batch: NewBatch): Promise<'created' | 'exists'> {
@@ -93,7 +94,7 @@ export class DynamoDbBatchRepositoryAdapter extends BatchRepositoryPort {
         ':one': 1,
         ':zero': 0,
         ':now': this.clock.nowIso(),
-        ':shard': `running#${hash32(`${batch.jobId}#${batch.batchNo}`) % RUNNING_SHARDS}`,
+        ':shard': this.running.shardOf(batch),
       },
     });
   }
@@ -143,6 +144,79 @@ export class DynamoDbBatchRepositoryAdapter extends BatchRepositoryPort {
         ':running': 'running',
         ':run': run,
         ':ttl': this.expiryS(),
+      },
+    });
+  }
+
+  listRunning(): AsyncIterable<BatchKey[]> {
+    return this.running.pages();
+  }
+
+  async findMany(keys: readonly BatchKey[]): Promise<BatchEntity[]> {
+    const items = await batchGet(
+      this.client,
+      this.settings.table,
+      keys.map(({ jobId, batchNo }) => ({ jobId, batchNo })),
+      this.clock,
+    );
+    return items.map(toBatchEntityIfKnown).filter((batch) => batch !== undefined);
+  }
+
+  async reclaim(observed: BatchEntity, reclaim: { reclaimId: string; attempts: number; lastError: string }): Promise<BatchWrite> {
+    return this.updateAsObserved(observed, {
+      set: 'SET #status = :queued, attempts = :newAttempts, reclaimId = :reclaimId, reclaimMark = :mark, lastError = :lastError, enqueuedAt = :now',
+      values: {
+        ':queued': 'queued',
+        ':newAttempts': reclaim.attempts,
+        ':reclaimId': reclaim.reclaimId,
+        ':mark': observed.completed + observed.failed,
+        ':lastError': reclaim.lastError,
+        ':now': this.clock.nowIso(),
+      },
+    });
+  }
+
+  async giveUp(
+    observed: BatchEntity,
+    end: { reclaimId: string; state: CheckpointState; resultKeys: { succeeded: ResultFile; failed: ResultFile }; lastError: string },
+  ): Promise<BatchWrite> {
+    return this.updateAsObserved(observed, {
+      set:
+        'SET #status = :dead, failures = :failures, failed = :failed, resultKeys = :resultKeys, reclaimId = :reclaimId, ' +
+        'lastError = :lastError, #ttl = :ttl',
+      names: TTL_NAME,
+      values: {
+        ':dead': 'dead',
+        ':failures': Object.fromEntries(end.state.failures),
+        ':failed': end.state.failed,
+        ':resultKeys': end.resultKeys,
+        ':reclaimId': end.reclaimId,
+        ':lastError': end.lastError,
+        ':ttl': this.expiryS(),
+      },
+    });
+  }
+
+  /** Equal means nobody moved: a late heartbeat, an end, or another reclaimer wins by itself, whatever was decided from the look. */
+  private updateAsObserved(
+    observed: BatchEntity,
+    write: { set: string; names?: Record<string, string>; values: Record<string, unknown> },
+  ): Promise<BatchWrite> {
+    const heartbeatAsObserved = observed.heartbeatAt === undefined ? 'attribute_not_exists(heartbeatAt)' : 'heartbeatAt = :heartbeatAt';
+    return this.update(observed, {
+      UpdateExpression: `${write.set} REMOVE ${LEASE_FIELDS}`,
+      ConditionExpression: [IS_RUNNING, SAME_RUN, MY_LOCK, 'attempts = :attempts', 'lockedAt = :lockedAt', heartbeatAsObserved].join(
+        ' AND ',
+      ),
+      ExpressionAttributeNames: { ...NAMES, ...write.names },
+      ExpressionAttributeValues: {
+        ':running': 'running',
+        ':run': observed.run,
+        ':lockToken': observed.lockToken,
+        ':attempts': observed.attempts,
+        ':lockedAt': observed.lockedAt,
+        ...(observed.heartbeatAt === undefined ? {} : { ':heartbeatAt': observed.heartbeatAt }),
+        ...write.values,
       },
     });
   }

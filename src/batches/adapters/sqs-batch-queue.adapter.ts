@@ -7,8 +7,8 @@ export class SqsBatchQueueAdapter extends BatchQueuePort {
     super();
   }
 
-  async send(messages: readonly BatchMessage[]): Promise<void> {
+  async send(messages: readonly BatchMessage[], delayS = 0): Promise<void> {
     // The group makes the queue fair: a huge job does not hold back small ones.
-    await this.queue.sendBatch(messages.map((message) => ({ body: encodeBatchMessage(message), groupId: message.jobId })));
+    await this.queue.sendBatch(messages.map((message) => ({ body: encodeBatchMessage(message), groupId: message.jobId, delayS })));
   }
 }

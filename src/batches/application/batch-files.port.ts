@@ -50,3 +50,31 @@ export abstract class BatchFilesPort {
     results: readonly TaskResult[],
   ): Promise<{ succeeded: ResultFile; failed: ResultFile }>;
 }
+
+/** Objects asked about at the same time when an earlier holder's results are rebuilt. */
+const DESCRIBED_AT_ONCE = 32;
+
+/**
+ * One result per task, in order.
+ * @param fresh what this holder knows at first hand
+ * @param describeDone asked about what an earlier holder brought
+ */
+export async function resultsInOrder(
+  totalTasks: number,
+  failures: ReadonlyMap<number, string>,
+  fresh: ReadonlyMap<number, TaskResult> | undefined,
+  describeDone: (position: number) => Promise<TaskResult>,
+): Promise<TaskResult[]> {
+  const resultOf = async (position: number): Promise<TaskResult> => {
+    const known = fresh?.get(position);
+    if (known !== undefined) return known;
+    const code = failures.get(position);
+    if (code === undefined) return describeDone(position);
+    return { success: false, position, code, message: null, httpStatus: null, attempts: null };
+  };
+  const positions = Array.from({ length: totalTasks }, (_, position) => position);
+  const results: TaskResult[] = [];
+  for (let first = 0; first < positions.length; first += DESCRIBED_AT_ONCE)
+    results.push(...(await Promise.all(positions.slice(first, first + DESCRIBED_AT_ONCE).map(resultOf))));
+  return results;
+}

@@ -6,6 +6,9 @@ export interface BatchMessage {
 }
 
 export abstract class BatchQueuePort {
-  /** @throws when a message could not be sent; sending again is harmless. */
-  abstract send(messages: readonly BatchMessage[]): Promise<void>;
+  /**
+   * @param delayS the messages are received that much later, at most 900
+   * @throws when a message could not be sent; sending again is harmless
+   */
+  abstract send(messages: readonly BatchMessage[], delayS?: number): Promise<void>;
 }

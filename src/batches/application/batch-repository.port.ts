@@ -1,6 +1,11 @@
 import type { BatchEntity, BatchSummary, BatchType, Lease, ResultFile } from '../domain/batch.entity.js';
 import type { CheckpointState } from '../domain/checkpoint.js';
 
+export interface BatchKey {
+  jobId: string;
+  batchNo: number;
+}
+
 export interface NewBatch {
   jobId: string;
   batchNo: number;
@@ -33,6 +38,17 @@ export abstract class BatchRepositoryPort {
   ): Promise<BatchWrite>;
   /** running → queued, IF the lease holds; attempts unchanged, lockToken kept. */
   abstract release(lease: Lease): Promise<BatchWrite>;
+  /** Pages of batches that are, or a moment ago were, running. */
+  abstract listRunning(): AsyncIterable<BatchKey[]>;
+  /** Those that are there; a row of a newer version is left out. */
+  abstract findMany(keys: readonly BatchKey[]): Promise<BatchEntity[]>;
+  /** running → queued, IF everything is as observed; the lease fields go, lockToken and heartbeatAt stay. */
+  abstract reclaim(observed: BatchEntity, reclaim: { reclaimId: string; attempts: number; lastError: string }): Promise<BatchWrite>;
+  /** running → dead with every remaining task failed, IF everything is as observed. */
+  abstract giveUp(
+    observed: BatchEntity,
+    end: { reclaimId: string; state: CheckpointState; resultKeys: { succeeded: ResultFile; failed: ResultFile }; lastError: string },
+  ): Promise<BatchWrite>;
   /** queued | running → cancelled, IF its run is not newer. */
   abstract cancel(batch: { jobId: string; batchNo: number }, run: number): Promise<BatchWrite>;
 }

@@ -1,10 +1,7 @@
 import type { TaskOutcome } from '../../worker-pool/index.js';
-import type { Segment, TaskResult } from './batch-files.port.js';
+import { resultsInOrder, type Segment, type TaskResult } from './batch-files.port.js';
 import type { RunningBatch } from './running-batch.js';
 import type { TaskSource } from './task-dispatcher.service.js';
-
-/** Objects asked about at the same time when an earlier holder's results are rebuilt. */
-const DESCRIBED_AT_ONCE = 32;
 
 /** The tasks of a running batch: hands out what its checkpoint lacks, records what comes back. */
 export class BatchTasks implements TaskSource {
@@ -78,18 +75,7 @@ export class BatchTasks implements TaskSource {
 
   /** One result per task, in order; `describeDone` knows those that an earlier holder brought. */
   async results(describeDone: (position: number) => Promise<TaskResult>): Promise<TaskResult[]> {
-    const { failures } = this.running.checkpoint.whole();
-    const resultOf = async (position: number): Promise<TaskResult> => {
-      const fresh = this.fresh.get(position);
-      if (fresh !== undefined) return fresh;
-      const code = failures.get(position);
-      if (code === undefined) return describeDone(position);
-      return { success: false, position, code, message: null, httpStatus: null, attempts: null };
-    };
-    const positions = Array.from({ length: this.running.checkpoint.totalTasks }, (_, position) => position);
-    const results: TaskResult[] = [];
-    for (let first = 0; first < positions.length; first += DESCRIBED_AT_ONCE)
-      results.push(...(await Promise.all(positions.slice(first, first + DESCRIBED_AT_ONCE).map(resultOf))));
-    return results;
+    const { checkpoint } = this.running;
+    return resultsInOrder(checkpoint.totalTasks, checkpoint.whole().failures, this.fresh, describeDone);
   }
 }

@@ -16,6 +16,9 @@ export type RenewOutcome =
  */
 @Injectable()
 export class LeaseService {
+  /** Whether the last write under a lease did not get through: this process may be the one that is cut off. */
+  lastWriteFailed = false;
+
   constructor(
     private readonly batches: BatchRepositoryPort,
     private readonly clock: Clock,
@@ -54,11 +57,13 @@ export class LeaseService {
     const since = this.clock.monotonicMs();
     try {
       const written = await attempt();
+      this.lastWriteFailed = false;
       if (written.kind === 'written') return { kind: 'renewed', since, batch: written.batch };
       const row = await this.batches.find(lease.jobId, lease.batchNo);
       if (row !== undefined && isMine(row)) return { kind: 'renewed', since, batch: row };
       return { kind: 'lost', by: row?.lockedBy };
     } catch (cause) {
+      this.lastWriteFailed = true;
       return { kind: 'unknown', cause };
     }
   }

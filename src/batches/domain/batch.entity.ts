@@ -33,7 +33,14 @@ export interface BatchEntity {
   readonly lockedAt?: string;
   readonly heartbeatAt?: string;
   readonly progressedAt?: string;
+  /** Reclaims in a row without progress. */
   readonly attempts: number;
+  /** Random, of the last reclaim: a retried write recognises itself. */
+  readonly reclaimId?: string;
+  /** `completed + failed` at the last reclaim. */
+  readonly reclaimMark?: number;
+  /** Why the batch was taken from its last holder, or given up. */
+  readonly lastError?: string;
   readonly enqueuedAt: string;
   readonly segmentKey: string;
   readonly resultKeys?: { readonly succeeded: ResultFile; readonly failed: ResultFile };

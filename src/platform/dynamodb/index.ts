@@ -1,1 +1,2 @@
+export { batchGet } from './batch-get.js';
 export { conditionalPut, conditionalUpdate, type ConditionalUpdate } from './conditional-write.js';

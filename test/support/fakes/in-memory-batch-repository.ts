@@ -1,15 +1,20 @@
-import { BatchRepositoryPort, type BatchWrite, type NewBatch } from '../../../src/batches/application/batch-repository.port.js';
+import {
+  BatchRepositoryPort,
+  type BatchKey,
+  type BatchWrite,
+  type NewBatch,
+} from '../../../src/batches/application/batch-repository.port.js';
 import { isFinal, type BatchEntity, type Lease, type ResultFile } from '../../../src/batches/domain/batch.entity.js';
 import { Checkpoint, type CheckpointState } from '../../../src/batches/domain/checkpoint.js';
 import type { Clock } from '../../../src/shared/index.js';
 import { FakeClock } from '../fake-clock.js';
 import { Gate } from './gate.js';
 
-type BatchKey = { jobId: string; batchNo: number };
-
 /** Rows in a map, with the same conditions as the table's. The conformance suite keeps it honest. */
 export class InMemoryBatchRepository extends BatchRepositoryPort {
   readonly rows = new Map<string, BatchEntity>();
+  /** Of `listRunning`. */
+  pageSize = 100;
 
   constructor(
     readonly gate: Gate = new Gate(),
@@ -85,6 +90,34 @@ export class InMemoryBatchRepository extends BatchRepositoryPort {
     );
   }
 
+  async *listRunning(): AsyncIterable<BatchKey[]> {
+    const keys = await this.gate.pass('listRunning', () => [...this.rows.values()].filter((row) => row.status === 'running').map(keyOf));
+    for (let first = 0; first < keys.length; first += this.pageSize) yield keys.slice(first, first + this.pageSize);
+  }
+
+  findMany(keys: readonly BatchKey[]): Promise<BatchEntity[]> {
+    return this.gate.pass('findBatches', () => keys.flatMap((key) => this.rows.get(rowKey(key)) ?? []));
+  }
+
+  reclaim(observed: BatchEntity, reclaim: { reclaimId: string; attempts: number; lastError: string }): Promise<BatchWrite> {
+    return this.#write('reclaim', observed, (row) => {
+      if (!isAsObserved(row, observed)) return undefined;
+      const reclaimMark = observed.completed + observed.failed;
+      return { ...withoutHolder(row), ...reclaim, reclaimMark, status: 'queued', enqueuedAt: this.clock.nowIso() };
+    });
+  }
+
+  giveUp(
+    observed: BatchEntity,
+    end: { reclaimId: string; state: CheckpointState; resultKeys: { succeeded: ResultFile; failed: ResultFile }; lastError: string },
+  ): Promise<BatchWrite> {
+    return this.#write('giveUp', observed, (row) => {
+      if (!isAsObserved(row, observed)) return undefined;
+      const { state, ...rest } = end;
+      return { ...withoutHolder(row), ...rest, failures: state.failures, failed: state.failed, status: 'dead' };
+    });
+  }
+
   #write(name: string, key: BatchKey, change: (row: BatchEntity) => BatchEntity | undefined): Promise<BatchWrite> {
     return this.gate.pass(name, () => {
       const row = this.rows.get(rowKey(key));
@@ -98,6 +131,15 @@ export class InMemoryBatchRepository extends BatchRepositoryPort {
 
 function rowKey({ jobId, batchNo }: BatchKey): string {
   return `${jobId}#${batchNo}`;
+}
+
+function keyOf({ jobId, batchNo }: BatchKey): BatchKey {
+  return { jobId, batchNo };
+}
+
+function isAsObserved(row: BatchEntity, observed: BatchEntity): boolean {
+  const fields = ['run', 'lockToken', 'attempts', 'lockedAt', 'heartbeatAt'] as const;
+  return row.status === 'running' && fields.every((field) => row[field] === observed[field]);
 }
 
 function holds(row: BatchEntity, lease: Lease): boolean {

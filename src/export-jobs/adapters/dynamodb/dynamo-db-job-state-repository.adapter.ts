@@ -1,5 +1,5 @@
-import { BatchGetCommand, GetCommand, type DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
-import { conditionalPut, conditionalUpdate, type ConditionalUpdate } from '../../../platform/dynamodb/index.js';
+import { GetCommand, type DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import { batchGet, conditionalPut, conditionalUpdate, type ConditionalUpdate } from '../../../platform/dynamodb/index.js';
 import { expiryS, toLoggable, type AppLogger, type Clock } from '../../../shared/index.js';
 import {
   JobStateRepositoryPort,
@@ -11,8 +11,6 @@ import { encodeBatchCount } from '../../domain/counting.js';
 import type { ActiveStatus, Callback, ExpansionPlan, ExportJobEntity, JobOutcome } from '../../domain/export-job.entity.js';
 import { ROW_VERSION, toJobEntity } from './job-row.schema.js';
 import { JobStatusIndex } from './job-status-index.js';
-
-const BATCH_GET_LIMIT = 100;
 
 // The parts of the conditions; each write below says which race its own closes.
 const SAME_RUN = '#run = :run';
@@ -78,20 +76,9 @@ export class DynamoDbJobStateRepositoryAdapter extends JobStateRepositoryPort {
   }
 
   async findMany(jobIds: readonly string[]): Promise<ExportJobEntity[]> {
-    const found: ExportJobEntity[] = [];
-    let keys = [...new Set(jobIds)].map((jobId) => ({ jobId }));
-    while (keys.length > 0) {
-      const { Responses, UnprocessedKeys } = await this.client.send(
-        new BatchGetCommand({
-          RequestItems: { [this.settings.table]: { Keys: keys.slice(0, BATCH_GET_LIMIT), ConsistentRead: true } },
-        }),
-      );
-      found.push(...(Responses?.[this.settings.table] ?? []).flatMap((item) => this.readable(item)));
-      const left = (UnprocessedKeys?.[this.settings.table]?.Keys ?? []).map((key) => ({ jobId: String(key.jobId) }));
-      if (left.length > 0) await this.clock.sleep(50);
-      keys = [...left, ...keys.slice(BATCH_GET_LIMIT)];
-    }
-    return found;
+    const keys = [...new Set(jobIds)].map((jobId) => ({ jobId }));
+    const items = await batchGet(this.client, this.settings.table, keys, this.clock);
+    return items.flatMap((item) => this.readable(item));
   }
 
   listActive(statuses: readonly ActiveStatus[]): AsyncIterable<string[]> {

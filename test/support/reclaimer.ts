@@ -1,0 +1,68 @@
+import { JobBatchesAdapter } from '../../src/batches/adapters/job-batches.adapter.js';
+import { GiveUpBatchUseCase } from '../../src/batches/application/give-up-batch.use-case.js';
+import { LeaseService } from '../../src/batches/application/lease.service.js';
+import {
+  ReclaimStaleBatchesUseCase,
+  type ReclaimSettings,
+  type ReclaimTurn,
+} from '../../src/batches/application/reclaim-stale-batches.use-case.js';
+import type { BatchEntity } from '../../src/batches/domain/batch.entity.js';
+import { CompleteJobUseCase } from '../../src/export-jobs/application/complete-job.use-case.js';
+import { JobCounterService } from '../../src/export-jobs/application/job-counter.service.js';
+import { SettleTokenService } from '../../src/export-jobs/application/settle-token.service.js';
+import { aBatch } from './builders.js';
+import { aBatchWorld, BATCH_BEAT_MS, BATCH_TTL_MS } from './batch-holder.js';
+import { FakeJobResults } from './fakes/fake-job-ports.js';
+import { RecordingMetrics } from './fakes/recording-metrics.js';
+import type { FakeClock } from './fake-clock.js';
+
+export const RECLAIM_INTERVAL_MS = 15_000;
+export const MAX_ATTEMPTS = 10;
+
+const HOURS_AGO = '2025-12-31T21:00:00.000Z';
+
+/** A batch that someone claimed hours ago, and has not been heard of since. */
+export function aSilent(over: Partial<BatchEntity> = {}): BatchEntity {
+  const holder = { lockToken: 4, lockedBy: 'the dead', claimId: 'claim-4', lockedAt: HOURS_AGO, heartbeatAt: HOURS_AGO };
+  return aBatch({ status: 'running', ...holder, ...over });
+}
+
+/** As `aBatchWorld`; `reclaimer()` is the reclaim of one coordinator on it, with a clock of its own if it is given one. */
+export function aReclaimWorld() {
+  const world = aBatchWorld();
+  const { gate, jobs, batches, files, queue, logger, stepFunctions } = world;
+  const results = new FakeJobResults(gate);
+
+  const reclaimer = (clock: FakeClock = world.clock, over: Partial<ReclaimSettings> = {}) => {
+    const metrics = new RecordingMetrics();
+    const leases = new LeaseService(batches, clock);
+    const settler = new SettleTokenService(stepFunctions, clock, logger);
+    const completeJob = new CompleteJobUseCase(jobs, new JobBatchesAdapter(batches), results, settler, clock, logger, metrics);
+    const giveUpBatch = new GiveUpBatchUseCase(jobs, batches, files, new JobCounterService(jobs), completeJob);
+    const settings = {
+      heartbeatIntervalMs: BATCH_BEAT_MS,
+      ttlMs: { download: BATCH_TTL_MS },
+      reclaimIntervalMs: RECLAIM_INTERVAL_MS,
+      maxAttempts: MAX_ATTEMPTS,
+      ...over,
+    };
+    const reclaim = new ReclaimStaleBatchesUseCase(settings, batches, queue, leases, giveUpBatch, clock, logger, metrics);
+
+    const nextTurn = async (): Promise<ReclaimTurn> => {
+      await world.clock.advance(RECLAIM_INTERVAL_MS);
+      return reclaim.runOnce();
+    };
+    const turns = async (count: number): Promise<ReclaimTurn[]> => {
+      const all: ReclaimTurn[] = [];
+      for (let turn = 0; turn < count; turn++) all.push(await nextTurn());
+      return all;
+    };
+    /** Puts them there and has them seen unchanged for 30 s: the next turn takes those that are silent for hours. */
+    const watch = async (...rows: BatchEntity[]): Promise<void> => {
+      batches.put(...rows);
+      await turns(3);
+    };
+    return { reclaim, giveUpBatch, leases, metrics, nextTurn, turns, watch };
+  };
+  return { ...world, results, reclaimer };
+}

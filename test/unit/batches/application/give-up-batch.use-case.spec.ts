@@ -1,0 +1,141 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import type { GiveUpBatchUseCase } from '../../../../src/batches/application/give-up-batch.use-case.js';
+import type { BatchEntity } from '../../../../src/batches/domain/batch.entity.js';
+import { aBatch, aJob, aPlan, aState, START_ISO } from '../../../support/builders.js';
+import { aReclaimWorld } from '../../../support/reclaimer.js';
+
+/** Task 0 and 2 are done, 1 failed, 3 and 4 were never brought to an end. */
+const POISON: BatchEntity = aBatch({
+  status: 'running',
+  lockToken: 11,
+  lockedBy: 'the dead',
+  claimId: 'claim-11',
+  lockedAt: START_ISO,
+  heartbeatAt: START_ISO,
+  attempts: 10,
+  reclaimMark: 3,
+  ...aState([0, 2], [1]),
+});
+const LAST_ERROR = 'RECLAIMED_TTL: Max attempts reached';
+
+let w: ReturnType<typeof aReclaimWorld>;
+let giveUpBatch: GiveUpBatchUseCase;
+
+beforeEach(() => {
+  w = aReclaimWorld();
+  w.batches.put(POISON);
+  giveUpBatch = w.reclaimer().giveUpBatch;
+});
+
+const giveUp = () => giveUpBatch.giveUp(POISON, 'reclaim-1', LAST_ERROR);
+const writes = () => w.gate.calls.filter((call) => ['writeResults', 'giveUp', 'count', 'writeManifest'].includes(call));
+const lines = () => w.files.results.get('0_reclaim-1');
+
+describe('GiveUpBatchUseCase', () => {
+  it('Dead: results first, then the row, then counters; then the job ends', async () => {
+    await expect(giveUp()).resolves.toBe(true);
+    expect(writes()).toEqual(['writeResults', 'giveUp', 'count', 'writeManifest']);
+    expect(w.jobs.get('job-1')).toMatchObject({ status: 'FAILED', completedTasks: 2, failedTasks: 3, bytesProcessed: 20 });
+    expect(w.stepFunctions.answers).toHaveLength(1);
+  });
+
+  it('fails what was left, and leaves what is done and what failed before as it was', async () => {
+    await giveUp();
+    const failures = new Map([
+      [1, 'HTTP_404'],
+      [3, 'RECLAIMED_TTL'],
+      [4, 'RECLAIMED_TTL'],
+    ]);
+    const { done, completed, bytes, attempts, lockToken, heartbeatAt } = POISON;
+    expect(w.batches.get(0)).toMatchObject({ status: 'dead', failures, failed: 3, done, completed, bytes, lastError: LAST_ERROR });
+    expect(w.batches.get(0)).toMatchObject({ attempts, lockToken, heartbeatAt });
+  });
+
+  it('writes a result line for every task, in order, under keys that carry the reclaimId', async () => {
+    await giveUp();
+    expect(lines()).toMatchObject([
+      { position: 0, success: true, size: 10 },
+      { position: 1, success: false, code: 'HTTP_404' },
+      { position: 2, success: true, size: 10 },
+      { position: 3, success: false, code: 'RECLAIMED_TTL' },
+      { position: 4, success: false, code: 'RECLAIMED_TTL' },
+    ]);
+    expect(w.files.described).toEqual([0, 2]);
+    const resultKeys = { succeeded: { key: 'SUCCEEDED_0_reclaim-1' }, failed: { key: 'FAILED_0_reclaim-1' } };
+    expect(w.batches.get(0)).toMatchObject({ resultKeys });
+    expect(w.results.objects.get('run-1/manifest.json')).toContain('FAILED_0_reclaim-1');
+  });
+
+  it('leaves a job with other work going on', async () => {
+    w.jobs.put(aJob({ plan: aPlan({ totalTasks: 10, batchCount: 2 }) }));
+    await expect(giveUp()).resolves.toBe(true);
+    expect(w.jobs.get('job-1')).toMatchObject({ status: 'DOWNLOADING', completedTasks: 2, failedTasks: 3, endedBatches: new Set([0]) });
+    expect(w.stepFunctions.answers).toEqual([]);
+  });
+
+  it.each<[string, Partial<BatchEntity>]>([
+    ['beaten', { heartbeatAt: '2026-01-01T00:05:00.000Z', ...aState([0, 2, 3], [1]) }],
+    ['taken by another reclaimer', { status: 'queued', attempts: 1, reclaimId: 'another' }],
+    ['given up by another reclaimer', { status: 'dead', reclaimId: 'another' }],
+    ['ended', { status: 'succeeded' }],
+  ])('leaves a batch as it is that was %s between look and write, and counts nothing', async (_case, change) => {
+    w.gate.next('giveUp', () => void w.batches.put({ ...POISON, ...change }));
+    await expect(giveUp()).resolves.toBe(false);
+    expect(w.batches.get(0)).toEqual({ ...POISON, ...change });
+    expect(w.jobs.get('job-1')).toMatchObject({ status: 'DOWNLOADING', completedTasks: 0, failedTasks: 0 });
+  });
+
+  it.each(['lost-reply', 'retried'] as const)('recognises its own write by the reclaimId when its fate is %s', async (fault) => {
+    w.gate.next('giveUp', fault);
+    await expect(giveUp()).resolves.toBe(true);
+    expect(w.jobs.get('job-1')).toMatchObject({ status: 'FAILED', completedTasks: 2, failedTasks: 3 });
+  });
+
+  it('gives nothing up when its write did not get through', async () => {
+    w.gate.next('giveUp', 'unavailable');
+    await expect(giveUp()).resolves.toBe(false);
+    expect(w.batches.get(0)).toEqual(POISON);
+  });
+
+  it.each(['loadSegment', 'describeDone', 'writeResults'])('leaves the row alone while %s fails', async (call) => {
+    w.gate.next(call, 'unavailable');
+    await expect(giveUp()).rejects.toThrow('unavailable');
+    expect(w.batches.get(0)).toEqual(POISON);
+    expect(w.gate.calls).not.toContain('giveUp');
+  });
+
+  it('a crash between results and row leaves a batch that the next reclaimer gives up, with results of its own', async () => {
+    w.gate.next('giveUp', () => w.gate.crashAfter(0));
+    await expect(giveUp()).rejects.toThrow('dead');
+    w.gate.restart();
+    w.batches.put(POISON);
+    await expect(w.reclaimer().giveUpBatch.giveUp(w.batches.get(0), 'reclaim-2', LAST_ERROR)).resolves.toBe(true);
+    expect(w.batches.get(0).resultKeys?.failed.key).toBe('FAILED_0_reclaim-2');
+    expect(w.jobs.get('job-1').status).toBe('FAILED');
+  });
+
+  it('a crash between row and counters leaves the numbers in the row, with results that are there', async () => {
+    w.gate.next('count', 'unavailable');
+    await expect(giveUp()).rejects.toThrow('unavailable');
+    expect(w.batches.get(0)).toMatchObject({
+      status: 'dead',
+      completed: 2,
+      failed: 3,
+      resultKeys: { failed: { key: 'FAILED_0_reclaim-1' } },
+    });
+    expect(lines()).toHaveLength(5);
+  });
+
+  it('leaves a batch without a job to people', async () => {
+    w.jobs.rows.clear();
+    await expect(giveUp()).rejects.toMatchObject({ code: 'JOB_ROW_MISSING' });
+    expect(w.batches.get(0)).toEqual(POISON);
+  });
+
+  it.each([{ status: 'CANCELLED' as const }, { run: 2 }])('ends the row, not the job, when the job is %p', async (over) => {
+    w.jobs.put(aJob(over));
+    await expect(giveUp()).resolves.toBe(true);
+    expect(w.batches.get(0).status).toBe('dead');
+    expect(w.jobs.get('job-1')).toEqual(aJob(over));
+  });
+});
