@@ -1,5 +1,5 @@
 import { reasonOf } from '../../src/cli/index.js';
-import type { Evidence, Results, Totals } from './evidence.js';
+import type { Evidence, Totals } from './evidence.js';
 
 export interface Check {
   name: string;
@@ -83,11 +83,4 @@ function objectProblems({ results, objects }: Evidence): string[] {
   }
   for (const key of objects.keys()) if (!lines.has(key)) problems.push(`${key} is there, but no result line names it`);
   return problems;
-}
-
-/** Failures for people, the first ones. */
-export function failureLines(results: Results | undefined, most = 20): string[] {
-  const failed = results?.failed ?? [];
-  const shown = failed.slice(0, most).map(({ key, code, message }) => `  ${key}  ${code}  ${message ?? ''}`.trimEnd());
-  return failed.length > most ? [...shown, `  … and ${failed.length - most} more`] : shown;
 }

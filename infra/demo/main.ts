@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Command, Option } from 'commander';
-import type { ProgressOutput } from '../../src/cli/index.js';
+import { emptyList, isBlank, unreadableReason, type ProgressOutput } from '../../src/cli/index.js';
 import { DemoError } from './demo-error.js';
 import { FAULTS, type Fault } from './faults.js';
 import { runDemo, type DemoOptions } from './run-demo.js';
@@ -48,12 +48,13 @@ async function runAndReport(options: DemoOptions & DemoFlags, output: ProgressOu
 
 async function readList(path: string): Promise<Uint8Array> {
   try {
-    return await readFile(path);
+    const list = await readFile(path);
+    if (!isBlank(list)) return list;
+    process.stderr.write(`${emptyList(path)}\n`);
   } catch (error) {
-    const { code = 'unknown' } = error as NodeJS.ErrnoException;
-    process.stderr.write(`The list ${path} cannot be read (${code}): give a file of one URL a line, or any manifest\n`);
-    return process.exit(EXIT_FAILED);
+    process.stderr.write(`The list ${path} cannot be read (${unreadableReason(error)}): give a file\n`);
   }
+  return process.exit(EXIT_FAILED);
 }
 
 function outputTo(stream: NodeJS.WriteStream): ProgressOutput {
@@ -66,6 +67,7 @@ await new Command('demo')
   .argument('[list]', 'file of one URL a line, or any manifest (JSONL, JSON, CSV)')
   .option('--json', 'progress to standard error; the last line of standard output is one JSON object')
   .addOption(new Option('--fault <fault>', 'what the checks must notice').choices(FAULTS).hideHelp())
+  .showHelpAfterError('(--help shows how)')
   .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : 2))
   .action(async (list: string | undefined, flags: DemoFlags) => {
     process.exitCode = await demo(list, flags);

@@ -34,7 +34,7 @@ export class ServiceProcess {
   /** @throws DemoError when it ends before it is ready; AbortError */
   async ready(signal: AbortSignal): Promise<void> {
     const deadline = performance.now() + START_TIMEOUT_MS;
-    while (!(await this.log()).includes('"msg":"Service ready"')) {
+    while (!(await this.log()).includes('"msg":"Service started"')) {
       await this.refuseEnded();
       if (performance.now() > deadline)
         throw new DemoError(`The service was not ready within ${START_TIMEOUT_MS / 1_000} s:\n${await this.lastLines()}`);

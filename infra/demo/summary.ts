@@ -1,6 +1,7 @@
-import { facts, formatBytes, formatDuration } from '../../src/cli/index.js';
-import { failureLines } from './checks.js';
+import { facts, failureLines, formatBytes, formatDuration } from '../../src/cli/index.js';
 import type { DemoReport } from './run-demo.js';
+
+const FAILED_SHOWN = 20;
 
 /** The last line of `--json`. */
 export function jsonSummary(report: DemoReport, durationMs: number) {
@@ -26,7 +27,8 @@ export function summaryText(report: DemoReport, durationMs: number): string {
   const { evidence, bucket, prefix, retries, checks } = report;
   const { job, execution, results, tokens } = evidence;
   const answers = tokens.flatMap((token) => token.answers).map(({ kind, accepted }) => `${kind}${accepted ? '' : ' (refused)'}`);
-  const lines = failureLines(results);
+  const lines = failureLines(results?.failed.slice(0, FAILED_SHOWN) ?? [], results?.failed.length ?? 0);
+  const stored = evidence.objects.size > 0;
   const failedChecks = checks.filter(({ problems }) => problems.length > 0);
   return [
     '\n',
@@ -37,11 +39,13 @@ export function summaryText(report: DemoReport, durationMs: number): string {
       ['Retries', retries === undefined ? undefined : `${retries} seen at the source`],
       ['Heartbeats', `${heartbeatsOf(report)} accepted`],
       ['Answers', answers.join(', ') || 'none'],
-      ['Objects', `s3://${bucket}/${prefix}`],
-      ['Results', job?.resultKey === undefined ? undefined : `s3://${bucket}/${job.resultKey}`],
+      ['Objects', stored ? `s3://${bucket}/${prefix}` : undefined],
+      ['Results', stored && job?.resultKey !== undefined ? `s3://${bucket}/${job.resultKey}` : undefined],
+      ['', stored ? 'gone with the demo; those of npm run local stay as long as it runs' : undefined],
       ['Took', formatDuration(durationMs)],
     ]),
     ...(lines.length === 0 ? [] : ['\nFailed files:\n', ...lines.map((line) => `${line}\n`)]),
+    ...(job?.totalTasks === 0 ? ['\nThe list names no file.\n'] : []),
     '\n',
     ...(failedChecks.length === 0
       ? [`All ${checks.length} checks passed: ${checks.map(({ name }) => name).join(', ')}.\n`]

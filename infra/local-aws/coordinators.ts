@@ -34,6 +34,7 @@ export class Coordinators {
    */
   async start(port: number, signal: AbortSignal): Promise<Coordinator> {
     const url = await freeAddress(port);
+    signal.throwIfAborted();
     const child = this.launch(new URL(url).port);
     const pid = child.pid ?? 0;
     const healthUrl = `${url}/health/ready`;

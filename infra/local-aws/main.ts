@@ -5,7 +5,7 @@ import { Coordinators, type Coordinator } from './coordinators.js';
 import { startLocalAws, type LocalAws } from './local-aws.js';
 import { asJson, asText, writeEnvironmentFile } from './overview.js';
 
-/** Exit codes: 0 stopped by a signal, 1 could not start, 2 wrong usage. */
+/** Exit codes: 0 stopped by a signal, 1 could not start, 2 wrong usage, 130 ended at once by a second signal. */
 
 interface Options {
   json?: true;
@@ -17,6 +17,8 @@ interface Options {
 
 const ENVIRONMENT_FILE = '.local/env';
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+/** One Ctrl-C may come twice: from the terminal, and passed on by who has started us. */
+const SAME_SIGNAL_MS = 500;
 
 function parseOptions(argv: readonly string[]): Options {
   const wholeNumber = (min: number, max: number) => (text: string) => {
@@ -37,6 +39,7 @@ function parseOptions(argv: readonly string[]): Options {
       wholeNumber(1, 65_500),
     )
     .allowExcessArguments(false)
+    .showHelpAfterError('(--help shows how)')
     .exitOverride();
   return command.parse(argv).opts<Options>();
 }
@@ -50,10 +53,9 @@ async function run(options: Options): Promise<void> {
   });
   if (log !== undefined) writeRequests(aws, log);
   const coordinators = new Coordinators(aws.environment(), (line) => process.stderr.write(`${line}\n`));
-  // A second signal does not wait any longer.
-  for (const signal of SIGNALS) process.on(signal, () => (stop.signal.aborted ? coordinators.kill() : stop.abort()));
+  handleSignals(stop);
   try {
-    await announce(aws, await startAll(coordinators, options, stop.signal), options);
+    announce(aws, await startAll(coordinators, options, stop.signal), options);
     if (!stop.signal.aborted) await once(stop.signal, 'abort');
   } catch (error) {
     if (!stop.signal.aborted) throw error;
@@ -64,17 +66,33 @@ async function run(options: Options): Promise<void> {
   }
 }
 
+function handleSignals(stop: AbortController): void {
+  let stoppedAtMs = 0;
+  const handle = () => {
+    if (!stop.signal.aborted) {
+      stoppedAtMs = performance.now();
+      process.stderr.write('Stopping; running downloads get up to 15 s. Ctrl-C again ends at once.\n');
+      stop.abort();
+      // What is to be killed and removed hangs on the event `exit`.
+    } else if (performance.now() - stoppedAtMs > SAME_SIGNAL_MS) process.exit(130);
+  };
+  for (const signal of SIGNALS) process.on(signal, handle);
+}
+
 async function startAll(coordinators: Coordinators, { coordinators: count, port }: Options, signal: AbortSignal): Promise<Coordinator[]> {
   const first = port === undefined ? undefined : port + Object.keys(portsFrom(port)).length;
   return Promise.all(Array.from({ length: count }, (_, index) => coordinators.start(first === undefined ? 0 : first + index, signal)));
 }
 
-async function announce(aws: LocalAws, coordinators: readonly Coordinator[], { json, dataDir }: Options): Promise<void> {
+function announce(aws: LocalAws, coordinators: readonly Coordinator[], { json, dataDir }: Options): void {
   if (json === true) {
     process.stdout.write(`${asJson(aws, coordinators)}\n`);
     return;
   }
-  await writeEnvironmentFile(ENVIRONMENT_FILE, aws.environment());
+  const { formerOwner, remove } = writeEnvironmentFile(ENVIRONMENT_FILE, aws.environment());
+  process.once('exit', remove);
+  if (formerOwner !== undefined)
+    process.stderr.write(`${ENVIRONMENT_FILE} was that of another local (pid ${formerOwner}), which still runs; it leads here now.\n`);
   process.stdout.write(asText(aws, coordinators, { dataDir, environmentFile: ENVIRONMENT_FILE }));
 }
 

@@ -1,14 +1,43 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { styleText } from 'node:util';
 import type { Coordinator } from './coordinators.js';
 import type { LocalAws } from './local-aws.js';
 
-/** Shell commands that let a terminal's programs find the embedded AWS, and nothing of a person's own account. */
-export async function writeEnvironmentFile(path: string, environment: Record<string, string>): Promise<void> {
-  const lines = ['unset AWS_PROFILE AWS_SESSION_TOKEN', ...Object.entries(environment).map(([name, value]) => `export ${name}='${value}'`)];
-  await mkdir(dirname(path), { recursive: true });
-  await writeFile(path, `${lines.join('\n')}\n`);
+/**
+ * Shell commands that let a terminal's programs find the embedded AWS, and nothing of a person's own account.
+ * @returns the process whose file it was, when that still runs; `remove` leaves the file when another has written it since
+ */
+export function writeEnvironmentFile(path: string, environment: Record<string, string>): { formerOwner?: number; remove: () => void } {
+  const owner = Number(/^# local (\d+)$/m.exec(contentOf(path) ?? '')?.[1] ?? process.pid);
+  const text = [
+    `# local ${process.pid}`,
+    'unset AWS_PROFILE AWS_SESSION_TOKEN',
+    ...Object.entries(environment).map(([name, value]) => `export ${name}='${value}'`),
+    '',
+  ].join('\n');
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, text);
+  const remove = () => {
+    if (contentOf(path) === text) rmSync(path);
+  };
+  return owner !== process.pid && isRunning(owner) ? { formerOwner: owner, remove } : { remove };
+}
+
+function contentOf(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return undefined;
+  }
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
 }
 
 /** One line for programs. */

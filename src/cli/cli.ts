@@ -7,6 +7,8 @@ export interface Terminal {
   err: ProgressOutput;
 }
 
+const SAME_SIGNAL_MS = 500;
+
 /** What a command works with. */
 export class Cli {
   /** Set by a command that has said itself what went wrong. */
@@ -26,15 +28,20 @@ export class Cli {
     }
   }
 
-  /** The signal is aborted by Ctrl-C or SIGTERM, which end the process at once when they come again, or outside of this. */
+  /** The signal is aborted by Ctrl-C or SIGTERM, which end the process at once when they come again later, or outside of this. */
   async interruptible<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const interrupt = new AbortController();
-    const abort = () => interrupt.abort();
-    process.once('SIGINT', abort).once('SIGTERM', abort);
+    const release = () => void process.off('SIGINT', abort).off('SIGTERM', abort);
+    const abort = () => {
+      interrupt.abort();
+      // npm passes on the Ctrl-C that the terminal has sent to us already: it is no second one.
+      setTimeout(release, SAME_SIGNAL_MS).unref();
+    };
+    process.on('SIGINT', abort).on('SIGTERM', abort);
     try {
       return await work(interrupt.signal);
     } finally {
-      process.off('SIGINT', abort).off('SIGTERM', abort);
+      if (!interrupt.signal.aborted) release();
     }
   }
 

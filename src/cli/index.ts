@@ -1,1 +1,11 @@
-export { facts, formatBytes, formatDuration, ProgressDisplay, reasonOf, type Progress, type ProgressOutput } from './presentation/index.js';
+export { emptyList, isBlank, unreadableReason } from './list-problems.js';
+export {
+  facts,
+  failureLines,
+  formatBytes,
+  formatDuration,
+  ProgressDisplay,
+  reasonOf,
+  type Progress,
+  type ProgressOutput,
+} from './presentation/index.js';

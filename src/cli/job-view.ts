@@ -1,4 +1,4 @@
-import type { ExportJobEntity } from '../export-jobs/index.js';
+import { failedManifestKey, type ExportJobEntity } from '../export-jobs/index.js';
 import type { Progress } from './presentation/index.js';
 
 /** A job as commands show it: never its token, its request, or its bookkeeping. */
@@ -26,6 +26,10 @@ export function viewOf(job: ExportJobEntity) {
     callback: job.callback ?? null,
     files: `s3://${bucket}/${prefix}`,
     manifest: job.resultKey === undefined ? null : `s3://${bucket}/${job.resultKey}`,
+    failedManifest:
+      job.resultKey === undefined || job.failedTasks === 0
+        ? null
+        : `s3://${bucket}/${failedManifestKey(job.destination, job.jobId, job.run)}`,
   };
 }
 

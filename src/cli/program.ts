@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { findPackageJSON } from 'node:module';
 import { Command, CommanderError } from 'commander';
 import { ConfigurationError } from '../config/index.js';
 import { explainError } from './cli-error.js';
@@ -29,6 +31,8 @@ export async function runCli(args: readonly string[], terminal: Terminal, open =
 function createProgram(cli: Cli): Command {
   const program = new Command('export-worker')
     .description('Exports of Step Functions: run the service, hand jobs in, look after them.')
+    .version(packageVersion())
+    .showHelpAfterError('(--help shows how)')
     .configureOutput({ writeOut: (text) => cli.terminal.out(text), writeErr: (text) => cli.terminal.err.write(text) })
     .enablePositionalOptions()
     .exitOverride()
@@ -45,4 +49,9 @@ function createProgram(cli: Cli): Command {
   addWatchCommand(program, cli);
   addCancelCommand(program, cli);
   return program;
+}
+
+function packageVersion(): string {
+  const path = findPackageJSON(import.meta.url);
+  return path === undefined ? 'unknown' : (JSON.parse(readFileSync(path, 'utf8')) as { version: string }).version;
 }

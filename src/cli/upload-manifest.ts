@@ -10,6 +10,7 @@ import {
 import { SUBMISSIONS_PREFIX } from '../intake/index.js';
 import { newId } from '../shared/index.js';
 import { CliError } from './cli-error.js';
+import { emptyList, isBlank, unreadableReason } from './list-problems.js';
 
 const PART_BYTES = 8 * 1024 * 1024;
 
@@ -22,8 +23,8 @@ export async function uploadManifest(client: S3Client, bucket: string, path: str
   const at = { Bucket: bucket, Key: `${SUBMISSIONS_PREFIX}${newId()}` };
   const parts = partsOf(path === '-' ? process.stdin : createReadStream(path));
   const first = await next(parts, path);
-  if (first === undefined)
-    throw new CliError(`${path === '-' ? 'Standard input' : path} is empty: give a list of one URL a line, JSONL, JSON or CSV`);
+  if (first === undefined || (first.byteLength < PART_BYTES && isBlank(first)))
+    throw new CliError(emptyList(path === '-' ? 'Standard input' : path));
   if (first.byteLength < PART_BYTES) await client.send(new PutObjectCommand({ ...at, Body: first }));
   else await uploadParts(client, at, first, () => next(parts, path));
   return `s3://${at.Bucket}/${at.Key}`;
@@ -57,9 +58,7 @@ async function next(parts: AsyncGenerator<Buffer>, path: string): Promise<Buffer
     const part = await parts.next();
     return part.done === true ? undefined : part.value;
   } catch (error) {
-    const { code = 'unknown' } = error as NodeJS.ErrnoException;
-    const reason = code === 'ENOENT' ? 'there is no such file' : code === 'EISDIR' ? 'it is a folder' : code;
-    throw new CliError(`The list ${path} cannot be read (${reason}): give a file, or - for standard input`);
+    throw new CliError(`The list ${path} cannot be read (${unreadableReason(error)}): give a file, or - for standard input`);
   }
 }
 

@@ -26,5 +26,5 @@ export {
   type JobError,
   type JobStatus,
 } from './domain/export-job.entity.js';
-export { batchResultKeys, EXPORT_FOLDER, requestKey, segmentKey, segmentPrefix } from './domain/export-layout.js';
+export { batchResultKeys, EXPORT_FOLDER, failedManifestKey, requestKey, segmentKey, segmentPrefix } from './domain/export-layout.js';
 export { JobStateVO } from './domain/job-state.vo.js';

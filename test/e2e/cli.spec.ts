@@ -78,6 +78,7 @@ describe('the export-worker command', () => {
     const gone = await run(['submit', await listOf('gone.txt', [`${fixture.origin.url}/gone.txt`]), '--wait']);
     expect(gone.code).toBe(1);
     expect(gone.stdout).toContain('execution FAILED (JobCompletedWithFailures: 1 of 1 tasks failed');
+    expect(gone.stdout).toMatch(/\nFailed list: s3:.*\/run-1\/failed\.jsonl\nFailed files:\n {2}\S+gone\.txt {2}HTTP_404 {2}\S/);
     const tolerated = await run(['submit', join(folder, 'gone.txt'), '--wait', '--tolerated-failure-count', '1']);
     expect(tolerated.code).toBe(0);
     const broken = await run(['submit', '-', '--wait'], 'no URL\n');

@@ -44,6 +44,8 @@ const summarySchema = batchRowSchema.pick({
   segmentKey: true,
   failed: true,
   resultKeys: true,
+  lockedBy: true,
+  lockedAt: true,
 });
 
 type LooseBatch = { [K in keyof BatchEntity]: undefined extends BatchEntity[K] ? unknown : BatchEntity[K] };
@@ -59,8 +61,13 @@ export function toBatchEntity(item: unknown): BatchEntity {
 export function toBatchSummary(item: unknown): BatchSummary | undefined {
   const parsed = summarySchema.safeParse(item);
   if (!parsed.success) return undefined;
-  const { v: _version, resultKeys, ...summary } = parsed.data;
-  return resultKeys === undefined ? summary : { ...summary, resultKeys };
+  const { v: _version, resultKeys, lockedBy, lockedAt, ...summary } = parsed.data;
+  return {
+    ...summary,
+    ...(resultKeys === undefined ? {} : { resultKeys }),
+    ...(lockedBy === undefined ? {} : { lockedBy }),
+    ...(lockedAt === undefined ? {} : { lockedAt }),
+  };
 }
 
 /** `undefined`: of a version that this process does not know. */

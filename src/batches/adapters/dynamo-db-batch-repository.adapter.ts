@@ -15,7 +15,7 @@ const NEWER_THAN_WRITTEN = 'seq < :seq';
 
 const NAMES = { '#status': 'status', '#run': 'run' };
 /** A thousand rows with their bitmaps and failures would not fit the memory of a finisher. */
-const SUMMARY_ATTRIBUTES = 'v, batchNo, #run, #status, segmentKey, failed, resultKeys';
+const SUMMARY_ATTRIBUTES = 'v, batchNo, #run, #status, segmentKey, failed, resultKeys, lockedBy, lockedAt';
 const TTL_NAME = { '#ttl': 'ttl' };
 /** What only a running batch has. `heartbeatAt` stays as evidence, `lockToken` for ever. */
 const LEASE_FIELDS = 'lockedBy, claimId, lockedAt, runningShard';

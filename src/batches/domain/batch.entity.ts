@@ -47,7 +47,10 @@ export interface BatchEntity {
 }
 
 /** What can be told of a batch without its checkpoint, which may be large. */
-export type BatchSummary = Pick<BatchEntity, 'batchNo' | 'run' | 'status' | 'segmentKey' | 'failed' | 'resultKeys'>;
+export type BatchSummary = Pick<
+  BatchEntity,
+  'batchNo' | 'run' | 'status' | 'segmentKey' | 'failed' | 'resultKeys' | 'lockedBy' | 'lockedAt'
+>;
 
 /** What a holder proves with each of its writes. */
 export interface Lease {

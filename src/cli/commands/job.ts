@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import type { BatchSummary, ExportJobEntity } from '../../export-jobs/index.js';
 import { CliError } from '../cli-error.js';
 import type { Cli } from '../cli.js';
+import { describeFailures, firstFailures } from '../first-failures.js';
 import { durationMs, noSuchJob, viewOf } from '../job-view.js';
 import { facts, formatBytes, formatDuration } from '../presentation/index.js';
 
@@ -15,15 +16,15 @@ export function addJobCommand(program: Command, cli: Cli): void {
 }
 
 async function showJob(cli: Cli, jobId: string, json: boolean): Promise<void> {
-  await cli.use(async ({ jobs, batches }) => {
+  await cli.use(async ({ jobs, batches, clients }) => {
     const [job, rows] = await Promise.all([jobs.find(jobId), batches.list(jobId)]);
     if (job === undefined) throw new CliError(noSuchJob(jobId));
-    const byStatus = countByStatus(rows);
     const seconds = durationMs(job) / 1_000;
     const perSecond = (value: number) => (seconds === 0 ? 0 : value / seconds);
     const rates = { tasksPerSecond: perSecond(job.completedTasks + job.failedTasks), bytesPerSecond: perSecond(job.bytesProcessed) };
-    if (json) cli.printJson({ ...viewOf(job), ...rates, batches: byStatus });
-    else cli.terminal.out(describeJob(job, rates, byStatus));
+    const failures = await firstFailures(cli, clients.s3, job, rows);
+    if (json) cli.printJson({ ...viewOf(job), ...rates, batches: countByStatus(rows), held: holdersOf(rows), failures });
+    else cli.terminal.out(describeJob(job, rates, rows) + describeFailures(failures, job));
   });
 }
 
@@ -35,9 +36,21 @@ function countByStatus(rows: readonly BatchSummary[]): BatchCounts {
   return counts;
 }
 
-function describeJob(job: ExportJobEntity, rates: { tasksPerSecond: number; bytesPerSecond: number }, batches: BatchCounts): string {
+/** Who works on what, and since when. */
+function holdersOf(rows: readonly BatchSummary[]): { batchNo: number; lockedBy: string; since: string }[] {
+  return rows.flatMap(({ batchNo, status, lockedBy, lockedAt }) =>
+    status === 'running' && lockedBy !== undefined && lockedAt !== undefined ? [{ batchNo, lockedBy, since: lockedAt }] : [],
+  );
+}
+
+function describeJob(
+  job: ExportJobEntity,
+  rates: { tasksPerSecond: number; bytesPerSecond: number },
+  rows: readonly BatchSummary[],
+): string {
   const view = viewOf(job);
-  const counts = Object.entries(batches).map(([status, count]) => `${count} ${status}`);
+  const counts = Object.entries(countByStatus(rows)).map(([status, count]) => `${count} ${status}`);
+  const held = holdersOf(rows).map(({ batchNo, lockedBy, since }) => `batch ${batchNo} by ${lockedBy} since ${since}`);
   return facts([
     ['Job', view.jobId],
     ['Export', `${view.exportId} of user ${view.userId}`],
@@ -46,6 +59,7 @@ function describeJob(job: ExportJobEntity, rates: { tasksPerSecond: number; byte
     ['Bytes', formatBytes(view.bytesProcessed)],
     ['Rate', `${rates.tasksPerSecond.toFixed(1)} files/s, ${formatBytes(rates.bytesPerSecond)}/s on average`],
     ['Batches', counts.length === 0 ? 'none yet' : counts.join(', ')],
+    ['Held', held.length === 0 ? undefined : held.join('\n')],
     ['Accepted', view.createdAt],
     ['Took', formatDuration(durationMs(job))],
     ['Last progress', view.lastProgressAt],
@@ -55,6 +69,7 @@ function describeJob(job: ExportJobEntity, rates: { tasksPerSecond: number; byte
     ['Error', view.error === null ? undefined : `${view.error.code}: ${view.error.message}`],
     ['Token answered', view.callback ?? (job.taskToken === undefined ? 'has none' : 'not yet')],
     ['Lies in', view.files],
-    ['Results', view.manifest === null ? undefined : `${view.manifest} (failed.jsonl beside it)`],
+    ['Results', view.manifest ?? undefined],
+    ['Failed list', view.failedManifest ?? undefined],
   ]);
 }

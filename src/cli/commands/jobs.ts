@@ -1,6 +1,7 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { ACTIVE_STATUSES, type ActiveStatus } from '../../export-jobs/index.js';
 import type { Cli } from '../cli.js';
+import { COMMAND } from '../command-name.js';
 import { durationMs, viewOf } from '../job-view.js';
 import { formatBytes, formatDuration, table } from '../presentation/index.js';
 
@@ -40,7 +41,7 @@ async function listJobs(cli: Cli, { status, limit, json }: JobsOptions): Promise
       cli.terminal.out(table(columns, rows));
     }
     const count = found.length === 0 ? 'No active jobs' : `${found.length} active ${found.length === 1 ? 'job' : 'jobs'}`;
-    cli.tell(`${count}. Ended jobs are not listed: export-worker job <id> shows one.`);
+    cli.tell(`${count}. Ended jobs are not listed: ${COMMAND} job <id> shows one.`);
   });
 }
 

@@ -5,7 +5,9 @@ import { isTerminal, type ExportJobEntity } from '../../export-jobs/index.js';
 import { newId } from '../../shared/index.js';
 import { CliError } from '../cli-error.js';
 import type { Cli } from '../cli.js';
+import { COMMAND, detachedFrom } from '../command-name.js';
 import { EXIT_DETACHED, EXIT_FAILED } from '../exit-codes.js';
+import { describeFailures, firstFailures } from '../first-failures.js';
 import { progressOf, viewOf } from '../job-view.js';
 import { ProgressDisplay, reasonOf } from '../presentation/index.js';
 import { seconds } from '../seconds.js';
@@ -56,14 +58,24 @@ async function submit(cli: Cli, list: string, options: SubmitOptions): Promise<v
     const { jobId } = submission;
     if (options.wait !== true) {
       if (options.json) return cli.printJson(submission);
-      return cli.terminal.out(`Job ${jobId} is submitted. Follow it: export-worker watch ${jobId}\n`);
+      return cli.terminal.out(`Job ${jobId} is submitted. Follow it: ${COMMAND} watch ${jobId}\n`);
     }
     const { execution, job } = await cli.interruptible((signal) => follow(cli, services, submission, signal));
     if (execution?.status !== 'SUCCEEDED') cli.exitCode = execution === undefined ? EXIT_DETACHED : EXIT_FAILED;
-    if (execution === undefined) cli.tell(`Detached; the job goes on. Follow it again: export-worker watch ${jobId}`);
+    if (execution === undefined) cli.tell(detachedFrom(jobId));
+    const failures =
+      execution === undefined || job === undefined || job.failedTasks === 0
+        ? []
+        : await firstFailures(cli, services.clients.s3, job, await services.batches.list(jobId));
     if (options.json)
-      cli.printJson({ ...submission, executionStatus: execution?.status ?? 'RUNNING', job: job === undefined ? null : viewOf(job) });
-    else if (execution !== undefined) cli.terminal.out(describeEnd(jobId, execution, job));
+      cli.printJson({
+        ...submission,
+        executionStatus: execution?.status ?? 'RUNNING',
+        job: job === undefined ? null : viewOf(job),
+        failures,
+      });
+    else if (execution !== undefined)
+      cli.terminal.out(describeEnd(jobId, execution, job) + (job === undefined ? '' : describeFailures(failures, job)));
   });
 }
 
@@ -129,8 +141,10 @@ async function follow(
 
 function describeEnd(jobId: string, { status, error, cause }: DescribeExecutionOutput, job: ExportJobEntity | undefined): string {
   const reason = error === undefined ? '' : ` (${error}: ${reasonOf(cause)})`;
-  const results = job === undefined ? '' : `\nFiles: ${viewOf(job).files}\nResults: ${viewOf(job).manifest ?? 'none'}`;
-  return `Job ${jobId}: execution ${status}${reason}${results}\n`;
+  const ended = `Job ${jobId}: execution ${status}${reason}\n`;
+  if (job === undefined) return ended;
+  const { files, manifest, failedManifest } = viewOf(job);
+  return `${ended}Files: ${files}\nResults: ${manifest ?? 'none'}\n${failedManifest === null ? '' : `Failed list: ${failedManifest}\n`}`;
 }
 
 function wholeNumber(text: string): number {

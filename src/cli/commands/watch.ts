@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { isTerminal, type ExportJobEntity } from '../../export-jobs/index.js';
 import { CliError } from '../cli-error.js';
 import type { Cli } from '../cli.js';
+import { detachedFrom } from '../command-name.js';
 import { EXIT_DETACHED, EXIT_FAILED } from '../exit-codes.js';
 import { noSuchJob, progressOf, viewOf } from '../job-view.js';
 import { ProgressDisplay } from '../presentation/index.js';
@@ -18,8 +19,10 @@ export function addWatchCommand(program: Command, cli: Cli): void {
       await cli.use(async ({ jobs }) => {
         const follow = json ? printChanges : showProgress;
         const last = await cli.interruptible((signal) => follow(cli, jobs, jobId, signal));
-        if (last === undefined || !isTerminal(last.status)) cli.exitCode = EXIT_DETACHED;
-        else if (last.status !== 'COMPLETED') cli.exitCode = EXIT_FAILED;
+        if (last === undefined || !isTerminal(last.status)) {
+          cli.exitCode = EXIT_DETACHED;
+          cli.tell(detachedFrom(jobId));
+        } else if (last.status !== 'COMPLETED') cli.exitCode = EXIT_FAILED;
       });
     });
 }

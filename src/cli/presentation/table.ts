@@ -18,8 +18,9 @@ export function table(columns: readonly Column[], rows: readonly (readonly strin
   return [columns.map(({ title }) => title), ...rows].map((cells) => `${line(cells)}\n`).join('');
 }
 
-/** Names and values, one pair a line; a pair without a value is left out. */
+/** Names and values, one pair a line, further lines of a value below its first; a pair without a value is left out. */
 export function facts(pairs: readonly (readonly [name: string, value: string | undefined])[]): string {
   const width = Math.max(...pairs.map(([name]) => name.length));
-  return pairs.map(([name, value]) => (value === undefined ? '' : `${name.padEnd(width)}  ${value}\n`)).join('');
+  const indented = (value: string) => value.trimEnd().replaceAll(/\r?\n|\r/g, `\n${' '.repeat(width + 2)}`);
+  return pairs.map(([name, value]) => (value === undefined ? '' : `${name.padEnd(width)}  ${indented(value)}\n`)).join('');
 }

@@ -10,6 +10,9 @@ export interface BatchSummary {
   status: 'queued' | 'running' | 'succeeded' | 'dead' | 'cancelled';
   segmentKey: string;
   failed: number;
+  /** The coordinator that has it; running batches only, as `lockedAt` (ISO-8601). */
+  lockedBy?: string;
+  lockedAt?: string;
   resultKeys?: { succeeded: ResultFile; failed: ResultFile };
 }
 

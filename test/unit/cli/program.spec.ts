@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import { ConfigurationError } from '../../../src/config/index.js';
 import type { ExportJobEntity } from '../../../src/export-jobs/index.js';
 import { runCli } from '../../../src/cli/program.js';
@@ -94,6 +95,14 @@ describe('a command line that cannot be used', () => {
     expect(stderr).not.toBe('');
   });
 
+  it('is told where help is', async () => {
+    expect((await run(['jobs', '--unknown'])).stderr).toContain('(--help shows how)');
+  });
+
+  it('is none when it asks for the version', async () => {
+    expect(await run(['--version'])).toMatchObject({ exitCode: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) });
+  });
+
   it('is none when it asks for help', async () => {
     const { exitCode, stdout } = await run(['submit', '--help']);
     expect(exitCode).toBe(0);
@@ -145,8 +154,10 @@ describe('submit', () => {
 
   it('refuses a list that is not there, a folder, and an empty one', async () => {
     const path = await listFile('');
+    const blank = await listFile('\n \r\n');
     for (const [list, reason] of [
       [path, 'is empty'],
+      [blank, 'is empty'],
       [`${path}.gone`, 'there is no such file'],
       [tmpdir(), 'it is a folder'],
     ] as const) {
@@ -198,7 +209,68 @@ describe('jobs and job', () => {
   });
 });
 
+describe('a job with failures', () => {
+  const at = { succeeded: { key: 's', size: 0 }, failed: { key: 'FAILED_0.jsonl', size: 1 } };
+  const row = { batchNo: 0, run: 1, status: 'succeeded' as const, segmentKey: 's', failed: 12, resultKeys: at };
+  const failed = {
+    ...job,
+    status: 'FAILED' as const,
+    failedTasks: 12,
+    resultKey: 'manifest.json',
+    error: { code: 'JobCompletedWithFailures' as const, message: 'first\nsecond' },
+  };
+  const lines = Array.from({ length: 12 }, (_, index) =>
+    JSON.stringify({ index, url: 'u', key: `k-${index}`, code: 'HTTP_404', message: 'is\ngone', httpStatus: 404, attempts: 1 }),
+  );
+  const services = (send: () => Promise<unknown>): Partial<Services> => ({
+    jobs: { find: async () => failed, list: async () => [] },
+    batches: { list: async () => [row] },
+    clients: { s3: { send } } as unknown as Services['clients'],
+  });
+  const readable = services(async () => ({ Body: Readable.from([lines.join('\n')]) }));
+
+  it('names the first ten, how many more there are, and where all of them lie', async () => {
+    const { stdout } = await run(['job', 'job-1'], readable);
+    expect(stdout).toContain('s3://bucket/exports/job-1/_export/job-1/run-1/failed.jsonl');
+    expect(stdout).toContain('Failed files:\n  k-0  HTTP_404  is gone\n');
+    expect(stdout).toMatch(/ k-9 .*\n {2}… and 2 more\n$/);
+  });
+
+  it('tells programs the same', async () => {
+    const { failures } = JSON.parse((await run(['job', 'job-1', '--json'], readable)).stdout) as { failures: unknown[] };
+    expect(failures).toHaveLength(10);
+    expect(failures[0]).toMatchObject({ key: 'k-0', code: 'HTTP_404' });
+  });
+
+  it('is shown without them when they cannot be read', async () => {
+    const { exitCode, stdout, stderr } = await run(
+      ['job', 'job-1'],
+      services(() => Promise.reject(new Error('denied'))),
+    );
+    expect([exitCode, stderr]).toEqual([0, 'The failed files cannot be listed: denied\n']);
+    expect(stdout).toMatch(/Status +FAILED/);
+  });
+
+  it('has each line of its error in the column of values', async () => {
+    expect((await run(['job', 'job-1'], readable)).stdout).toMatch(/\nError {11}JobCompletedWithFailures: first\n {16}second\n/);
+  });
+});
+
 describe('watch', () => {
+  it('says on Ctrl-C that the job goes on, however often the same Ctrl-C comes', async () => {
+    const jobs = {
+      find: async () => {
+        process.emit('SIGINT');
+        process.emit('SIGINT');
+        return job;
+      },
+      list: async () => [],
+    };
+    const { exitCode, stderr } = await run(['watch', 'job-1'], { jobs });
+    expect(exitCode).toBe(130);
+    expect(stderr).toContain('Detached; the job goes on. Follow it again: export-worker watch job-1');
+  });
+
   it.each([
     ['COMPLETED' as const, 0],
     ['FAILED' as const, 1],
