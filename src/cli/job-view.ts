@@ -2,8 +2,6 @@ import { failedManifestKey, type ExportJobEntity } from '../export-jobs/index.js
 import type { Progress } from './presentation/index.js';
 
 /** A job as commands show it: never its token, its request, or its bookkeeping. */
-export type JobView = ReturnType<typeof viewOf>;
-
 export function viewOf(job: ExportJobEntity) {
   const { bucket, prefix } = job.destination;
   return {

@@ -10,13 +10,3 @@ export abstract class AppLogger {
   /** A logger whose every event carries these fields too. */
   abstract child(fields: LogFields): AppLogger;
 }
-
-export class SilentLogger extends AppLogger {
-  debug(): void {}
-  info(): void {}
-  warn(): void {}
-  error(): void {}
-  child(): AppLogger {
-    return this;
-  }
-}

@@ -3,8 +3,9 @@ export { CHECKSUM_ALGORITHMS, parseChecksum, type Checksum, type ChecksumAlgorit
 export { Clock, expiryS, SystemClock, type MonotonicMs } from './clock.js';
 export { AppError, maskToken, maskUrl, toLoggable, withoutSecrets, type Disposition, type LoggableError } from './errors.js';
 export { canonicalJson, hash32, newId, sha256Hex } from './ids.js';
-export { AppLogger, SilentLogger, type LogFields } from './app-logger.js';
+export { AppLogger, type LogFields } from './app-logger.js';
 export { Metrics, type MetricLabels } from './metrics.js';
 export { RESERVED_REQUEST_HEADERS } from './request-headers.js';
 export { retryUntil } from './retry.js';
 export { Semaphore } from './semaphore.js';
+export { withoutUndefined } from './without-undefined.js';

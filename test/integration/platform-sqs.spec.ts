@@ -2,7 +2,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { CreateQueueCommand, DeleteQueueCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { buildApp } from 'fauxqs';
 import { PollLoop, SqsQueue, SqsVisibilityAdapter, VisibilityHeartbeats, type ReceivedMessage } from '../../src/platform/sqs/index.js';
-import { Metrics, SilentLogger, SystemClock } from '../../src/shared/index.js';
+import { Metrics, SystemClock } from '../../src/shared/index.js';
+import { SilentLogger } from '../support/silent-logger.js';
 
 class NoMetrics extends Metrics {
   increment(): void {}

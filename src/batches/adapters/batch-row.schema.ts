@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { withoutUndefined } from '../../shared/index.js';
 import type { BatchEntity, BatchSummary } from '../domain/batch.entity.js';
 
 export const ROW_VERSION = 1;
@@ -48,29 +49,28 @@ const summarySchema = batchRowSchema.pick({
   lockedAt: true,
 });
 
-type LooseBatch = { [K in keyof BatchEntity]: undefined extends BatchEntity[K] ? unknown : BatchEntity[K] };
-
 /** @throws ZodError when the row is of another version or was written by something else. */
 export function toBatchEntity(item: unknown): BatchEntity {
-  const { v: _version, failures, ...row } = batchRowSchema.parse(item);
-  const entity: LooseBatch = { ...row, failures: new Map(Object.entries(failures).map(([position, code]) => [Number(position), code])) };
-  return Object.fromEntries(Object.entries(entity).filter(([, value]) => value !== undefined)) as unknown as BatchEntity;
-}
-
-/** `undefined`: of a version that this process does not know. */
-export function toBatchSummary(item: unknown): BatchSummary | undefined {
-  const parsed = summarySchema.safeParse(item);
-  if (!parsed.success) return undefined;
-  const { v: _version, resultKeys, lockedBy, lockedAt, ...summary } = parsed.data;
-  return {
-    ...summary,
-    ...(resultKeys === undefined ? {} : { resultKeys }),
-    ...(lockedBy === undefined ? {} : { lockedBy }),
-    ...(lockedAt === undefined ? {} : { lockedAt }),
-  };
+  return entityOf(batchRowSchema.parse(item));
 }
 
 /** `undefined`: of a version that this process does not know. */
 export function toBatchEntityIfKnown(item: unknown): BatchEntity | undefined {
-  return batchRowSchema.safeParse(item).success ? toBatchEntity(item) : undefined;
+  const { data } = batchRowSchema.safeParse(item);
+  return data === undefined ? undefined : entityOf(data);
+}
+
+/** `undefined`: of a version that this process does not know. */
+export function toBatchSummary(item: unknown): BatchSummary | undefined {
+  const { data } = summarySchema.safeParse(item);
+  if (data === undefined) return undefined;
+  const { v: _version, ...summary } = data;
+  return withoutUndefined<BatchSummary>(summary);
+}
+
+function entityOf({ v: _version, failures, ...row }: z.infer<typeof batchRowSchema>): BatchEntity {
+  return withoutUndefined<BatchEntity>({
+    ...row,
+    failures: new Map(Object.entries(failures).map(([position, code]) => [Number(position), code])),
+  });
 }

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { AppLogger, Clock, Metrics, newId, toLoggable, type MonotonicMs } from '../../shared/index.js';
 import type { BatchEntity } from '../domain/batch.entity.js';
 import { decideReclaim } from '../domain/decide-reclaim.js';
+import { leaseTtlMs } from '../domain/lease-ttl.js';
 import { isStale, leaseSignature, silentSeconds } from '../domain/stale-batch.js';
 import { BatchQueuePort } from './batch-queue.port.js';
 import { BatchRepositoryPort, type BatchKey, type BatchWrite } from './batch-repository.port.js';
@@ -31,7 +32,6 @@ interface Seen {
   since: MonotonicMs;
 }
 
-const DEFAULT_TTL_MS = 300_000;
 /** A turn takes none after this; the next one goes on. */
 const TURN_LIMIT_MS = 8_000;
 const AT_ONCE = 8;
@@ -108,7 +108,7 @@ export class ReclaimStaleBatchesUseCase {
     const before = this.seen.get(key);
     const since = before?.signature === signature ? before.since : now;
     seen.set(key, { signature, since });
-    const ttlMs = this.settings.ttlMs[batch.type] ?? DEFAULT_TTL_MS;
+    const ttlMs = leaseTtlMs(batch.type, this.settings.ttlMs);
     return isStale(batch, now - since, Date.parse(this.clock.nowIso()), { ttlMs, heartbeatIntervalMs: this.settings.heartbeatIntervalMs });
   }
 
@@ -137,7 +137,7 @@ export class ReclaimStaleBatchesUseCase {
 
   private async take(batch: BatchEntity): Promise<'requeued' | 'given-up' | 'moved'> {
     const decision = decideReclaim(batch, this.settings.maxAttempts);
-    const ttlS = (this.settings.ttlMs[batch.type] ?? DEFAULT_TTL_MS) / 1_000;
+    const ttlS = leaseTtlMs(batch.type, this.settings.ttlMs) / 1_000;
     const silentS = silentSeconds(batch, Date.parse(this.clock.nowIso()));
     const silence = `held by ${batch.lockedBy ?? 'unknown'}, silent for ${silentS} s`;
     if (decision.kind === 'give-up') {

@@ -3,6 +3,7 @@ import { CompleteJobUseCase, JobStateVO, type CountOutcome } from '../../export-
 import { AppError, AppLogger, Clock, retryUntil, toLoggable, type MonotonicMs } from '../../shared/index.js';
 import type { BatchEntity, Lease } from '../domain/batch.entity.js';
 import { Checkpoint } from '../domain/checkpoint.js';
+import { leaseTtlMs } from '../domain/lease-ttl.js';
 import { BatchFilesPort, type Segment } from './batch-files.port.js';
 import { BatchTasks } from './batch-tasks.js';
 import type { BatchMessage } from './batch-queue.port.js';
@@ -17,7 +18,6 @@ export interface BatchSettings {
   ttlMs: Readonly<Record<string, number>>;
 }
 
-const DEFAULT_TTL_MS = 300_000;
 const BACKOFF = { baseMs: 200, capMs: 5_000 };
 
 export type RunOutcome = 'ended' | 'dropped' | StopReason;
@@ -100,7 +100,7 @@ export class RunBatchUseCase {
   }
 
   private hold(batch: BatchEntity, claimedAt: MonotonicMs): RunningBatch {
-    const ttlMs = this.settings.ttlMs[batch.type] ?? DEFAULT_TTL_MS;
+    const ttlMs = leaseTtlMs(batch.type, this.settings.ttlMs);
     const running = new RunningBatch(batch, claimedAt, new Checkpoint(batch.totalTasks, batch), { ...this.settings, ttlMs }, this.services);
     // Claimed while the drain began: nothing would run it any more.
     if (this.draining) running.stop('draining');

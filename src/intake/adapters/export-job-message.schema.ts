@@ -1,10 +1,10 @@
 import { z } from 'zod';
+import { MANIFEST_FORMATS } from '../domain/export-request.js';
 import { defaultPrefix, prefixProblem, utf8Bytes } from '../domain/object-key.js';
 import { toManifestTask, type ManifestTask } from '../domain/manifest-task.js';
 import { headersProblem } from '../domain/request-headers.js';
 import { sourceUrlProblem } from '../domain/source-url.js';
 import { describeIssue, manifestEntrySchema } from './manifest/manifest-entry.schema.js';
-import { MANIFEST_FORMATS } from './manifest/manifest-format.js';
 
 const MAX_BODY_BYTES = 1_048_576;
 const MAX_METADATA_BYTES = 4_096;

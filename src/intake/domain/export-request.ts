@@ -1,12 +1,14 @@
 import type { ManifestTask } from './manifest-task.js';
 
-export type ManifestFormatName = 'jsonl' | 'json' | 'csv' | 'tsv-http-data';
+/** What a message may name; a plain list of URLs is only ever sniffed. */
+export const MANIFEST_FORMATS = ['jsonl', 'json', 'csv', 'tsv-http-data'] as const;
+export type ManifestFormat = (typeof MANIFEST_FORMATS)[number];
 
 /** Where the list of files comes from. */
 export type RequestSource =
   | { kind: 'files'; files: readonly ManifestTask[] }
   /** `uri`: s3, http or https; `format` absent: sniffed. `trusted`: an operator named the place, not the message. */
-  | { kind: 'manifest'; uri: string; trusted: boolean; format?: ManifestFormatName };
+  | { kind: 'manifest'; uri: string; trusted: boolean; format?: ManifestFormat };
 
 /** One export as asked for, with this service's defaults filled in. */
 export interface ExportRequest {

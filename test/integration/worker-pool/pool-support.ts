@@ -1,7 +1,7 @@
 import { GetObjectCommand, HeadObjectCommand, ListObjectsV2Command, type HeadObjectCommandOutput, type S3Client } from '@aws-sdk/client-s3';
 import { RequestLog } from '../../../infra/local-aws/request-log.js';
 import { startS3Endpoint, type S3Endpoint } from '../../../infra/local-aws/s3/index.js';
-import { SilentLogger } from '../../../src/shared/index.js';
+import { SilentLogger } from '../../support/silent-logger.js';
 import { PoolManagerService, type PoolOptions, type TaskOutcome, type TransferTask } from '../../../src/worker-pool/index.js';
 import type { PoolSettings } from '../../../src/worker-pool/adapters/pool-settings.js';
 import { createS3Client } from '../../../src/worker-pool/threads/s3-client.js';

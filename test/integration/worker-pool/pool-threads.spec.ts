@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { Metrics, SilentLogger } from '../../../src/shared/index.js';
+import { Metrics } from '../../../src/shared/index.js';
+import { SilentLogger } from '../../support/silent-logger.js';
 import { PoolManagerService, type PoolOptions, type TaskOutcome, type TransferTask } from '../../../src/worker-pool/index.js';
 import { eventually, poolSettings, type SettingsOverrides } from './pool-support.js';
 

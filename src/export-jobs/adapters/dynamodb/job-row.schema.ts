@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { withoutUndefined } from '../../../shared/index.js';
 import { decodeBatchCount } from '../../domain/counting.js';
 import type { ExportJobEntity } from '../../domain/export-job.entity.js';
 import { ACTIVE_STATUSES, TERMINAL_STATUSES } from '../../domain/export-job.entity.js';
@@ -65,17 +66,10 @@ export const jobRowSchema = z.object({
 export function toJobEntity(item: unknown): ExportJobEntity {
   const { v: _version, totalTasks, batchCount, batchSize, segmentPrefix, batchProgress, endedBatches, ...row } = jobRowSchema.parse(item);
   const planned = totalTasks !== undefined && batchCount !== undefined && batchSize !== undefined && segmentPrefix !== undefined;
-  return withoutUndefined({
+  return withoutUndefined<ExportJobEntity>({
     ...row,
     plan: planned ? { totalTasks, batchCount, batchSize, segmentPrefix } : undefined,
     batchProgress: new Map(Object.entries(batchProgress).map(([batchNo, text]) => [Number(batchNo), decodeBatchCount(text)])),
     endedBatches: endedBatches ?? new Set<number>(),
   });
-}
-
-type LooseJob = { [K in keyof ExportJobEntity]: undefined extends ExportJobEntity[K] ? unknown : ExportJobEntity[K] };
-
-/** zod types an absent attribute as `undefined`; here absent attributes are absent. */
-function withoutUndefined(row: LooseJob): ExportJobEntity {
-  return Object.fromEntries(Object.entries(row).filter(([, value]) => value !== undefined)) as unknown as ExportJobEntity;
 }

@@ -1,6 +1,4 @@
-/** What a message may name; a plain list of URLs is only ever sniffed. */
-export const MANIFEST_FORMATS = ['jsonl', 'json', 'csv', 'tsv-http-data'] as const;
-export type ManifestFormat = (typeof MANIFEST_FORMATS)[number];
+import type { ManifestFormat } from '../../domain/export-request.js';
 
 export const TSV_HEADER = 'TsvHttpData-1.0';
 

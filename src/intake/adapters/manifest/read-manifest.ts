@@ -7,7 +7,8 @@ import { readJsonArray } from './json-manifest.js';
 import { readJsonl, readList, readTsvHttpData } from './line-manifests.js';
 import { isBrokenGzip, openManifest } from './manifest-bytes.js';
 import { ProblemList } from './manifest-error.js';
-import { sniffFormat, type ManifestFormat } from './manifest-format.js';
+import type { ManifestFormat } from '../../domain/export-request.js';
+import { sniffFormat } from './manifest-format.js';
 import { checkRow, type ManifestRow } from './manifest-row.js';
 
 const TASKS_AT_ONCE = 1_000;

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { PollLoop, type PollLoopOptions, type ReceivedMessage, type VisibilityChange } from '../../../../src/platform/sqs/index.js';
-import { SilentLogger } from '../../../../src/shared/index.js';
+import { SilentLogger } from '../../../support/silent-logger.js';
 import { FakeClock, settled } from '../../../support/fake-clock.js';
 
 const message = (messageId: string): ReceivedMessage => ({

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { SQSClient } from '@aws-sdk/client-sqs';
 import { resolveVisibilityTimeoutS, SqsQueue } from '../../../../src/platform/sqs/index.js';
-import { SilentLogger } from '../../../../src/shared/index.js';
+import { SilentLogger } from '../../../support/silent-logger.js';
 import { FakeClock } from '../../../support/fake-clock.js';
 
 const URL_OF_QUEUE = 'https://sqs.eu-west-1.test/1/jobs';

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { VisibilityHeartbeats, VisibilityPort, type VisibilityChange, type VisibilityOutcome } from '../../../../src/platform/sqs/index.js';
-import { AppError, Metrics, SilentLogger, SystemClock } from '../../../../src/shared/index.js';
+import { AppError, Metrics, SystemClock } from '../../../../src/shared/index.js';
+import { SilentLogger } from '../../../support/silent-logger.js';
 import { FakeClock, settled } from '../../../support/fake-clock.js';
 
 const INTERVAL_MS = 20_000;

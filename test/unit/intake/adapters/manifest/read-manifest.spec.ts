@@ -1,7 +1,8 @@
 import { Readable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from '@jest/globals';
-import { ManifestError, readManifest, type ManifestFormat } from '../../../../../src/intake/adapters/manifest/index.js';
+import { ManifestError, readManifest } from '../../../../../src/intake/adapters/manifest/index.js';
+import type { ManifestFormat } from '../../../../../src/intake/domain/export-request.js';
 import type { ManifestTask } from '../../../../../src/intake/domain/manifest-task.js';
 import { AppError } from '../../../../../src/shared/index.js';
 
