@@ -32,7 +32,12 @@ export interface QueueDefinition {
 }
 
 export interface ResourceDefinitions {
-  readonly tables: { readonly jobs: TableDefinition; readonly batches: TableDefinition; readonly coordinators: TableDefinition };
+  readonly tables: {
+    readonly jobs: TableDefinition;
+    readonly batches: TableDefinition;
+    readonly reclaims: TableDefinition;
+    readonly coordinators: TableDefinition;
+  };
   readonly queues: { readonly jobs: QueueDefinition; readonly batches: QueueDefinition };
   readonly bucket: string;
   readonly stateMachine: string;
@@ -55,6 +60,13 @@ export function defineResources(prefix: string): ResourceDefinitions {
         partitionKey: { name: 'jobId', type: 'S' },
         sortKey: { name: 'batchNo', type: 'N' },
         indexes: [keysOnlyIndex('running-index', 'runningShard', 'lockedAt')],
+        ttlAttribute: 'ttl',
+      },
+      reclaims: {
+        name: `${prefix}-ExportReclaims`,
+        partitionKey: { name: 'jobId', type: 'S' },
+        sortKey: { name: 'reclaim', type: 'S' },
+        indexes: [keysOnlyIndex('recent-index', 'reclaimedShard', 'reclaimedAt')],
         ttlAttribute: 'ttl',
       },
       coordinators: {

@@ -44,6 +44,7 @@ export interface LocalAws {
 export interface LocalResources {
   jobsTable: string;
   batchesTable: string;
+  reclaimsTable: string;
   coordinatorsTable: string;
   bucket: string;
   jobsQueueUrl: string;
@@ -154,6 +155,7 @@ async function createResources(
     return {
       jobsTable: tables.jobs.name,
       batchesTable: tables.batches.name,
+      reclaimsTable: tables.reclaims.name,
       coordinatorsTable: tables.coordinators.name,
       bucket,
       jobsQueueUrl: jobs.url,
@@ -185,6 +187,7 @@ function environmentOf(endpoints: Endpoints, resources: LocalResources): Record<
     SQS_DLQ_URL: resources.jobsDeadLetterQueueUrl,
     DYNAMODB_JOBS_TABLE: resources.jobsTable,
     DYNAMODB_BATCHES_TABLE: resources.batchesTable,
+    DYNAMODB_RECLAIMS_TABLE: resources.reclaimsTable,
     DYNAMODB_COORDINATORS_TABLE: resources.coordinatorsTable,
     EXPORT_BUCKET: resources.bucket,
     STATE_MACHINE_ARN: resources.stateMachineArn,

@@ -16,7 +16,13 @@ export interface Configuration {
     readonly s3Checksums: 'full-object' | 'none';
   };
   readonly queues: { readonly jobsUrl: string; readonly batchesUrl: string; readonly deadLetterUrl: string };
-  readonly tables: { readonly jobs: string; readonly batches: string; readonly statusShards: number };
+  readonly tables: {
+    readonly jobs: string;
+    readonly batches: string;
+    readonly reclaims: string;
+    readonly coordinators: string;
+    readonly statusShards: number;
+  };
   readonly exports: {
     readonly bucket: string;
     readonly manifestUriTemplate?: string;
@@ -47,6 +53,8 @@ export interface Configuration {
     readonly taskMaxAttempts: number;
   };
   readonly reclaim: { readonly enabled: boolean; readonly intervalMs: number; readonly maxAttempts: number };
+  readonly repair: { readonly afterMs: number; readonly stallTimeoutMs: number };
+  readonly fleet: { readonly heartbeatIntervalMs: number };
   readonly pool: {
     readonly size: number;
     readonly tasksPerWorker: number;
@@ -92,7 +100,13 @@ function toConfiguration(env: Environment): Configuration {
       s3Checksums: env.S3_CHECKSUMS === 'auto' ? (customEndpoint ? 'none' : 'full-object') : env.S3_CHECKSUMS,
     },
     queues: { jobsUrl: env.SQS_JOBS_QUEUE_URL, batchesUrl: env.SQS_BATCHES_QUEUE_URL, deadLetterUrl: env.SQS_DLQ_URL },
-    tables: { jobs: env.DYNAMODB_JOBS_TABLE, batches: env.DYNAMODB_BATCHES_TABLE, statusShards: env.STATUS_SHARDS },
+    tables: {
+      jobs: env.DYNAMODB_JOBS_TABLE,
+      batches: env.DYNAMODB_BATCHES_TABLE,
+      reclaims: env.DYNAMODB_RECLAIMS_TABLE,
+      coordinators: env.DYNAMODB_COORDINATORS_TABLE,
+      statusShards: env.STATUS_SHARDS,
+    },
     exports: {
       bucket: env.EXPORT_BUCKET,
       ...optional('manifestUriTemplate', env.EXPORT_MANIFEST_URI_TEMPLATE),
@@ -122,6 +136,8 @@ function toConfiguration(env: Environment): Configuration {
       taskMaxAttempts: env.TASK_MAX_ATTEMPTS,
     },
     reclaim: { enabled: env.RECLAIM_ENABLED, intervalMs: env.RECLAIM_INTERVAL_MS, maxAttempts: env.RECLAIM_MAX_ATTEMPTS },
+    repair: { afterMs: env.JOB_REPAIR_AFTER_MS, stallTimeoutMs: env.JOB_STALL_TIMEOUT_MS },
+    fleet: { heartbeatIntervalMs: env.COORDINATOR_HEARTBEAT_INTERVAL_MS },
     pool: {
       size: env.WORKER_POOL_SIZE,
       tasksPerWorker: env.TASKS_PER_WORKER,

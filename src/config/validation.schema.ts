@@ -16,6 +16,8 @@ export interface Environment {
   SQS_DLQ_URL: string;
   DYNAMODB_JOBS_TABLE: string;
   DYNAMODB_BATCHES_TABLE: string;
+  DYNAMODB_RECLAIMS_TABLE: string;
+  DYNAMODB_COORDINATORS_TABLE: string;
   EXPORT_BUCKET: string;
   EXPORT_MANIFEST_URI_TEMPLATE?: string;
   STATE_MACHINE_ARN?: string;
@@ -40,6 +42,9 @@ export interface Environment {
   RECLAIM_ENABLED: boolean;
   RECLAIM_INTERVAL_MS: number;
   RECLAIM_MAX_ATTEMPTS: number;
+  JOB_REPAIR_AFTER_MS: number;
+  JOB_STALL_TIMEOUT_MS: number;
+  COORDINATOR_HEARTBEAT_INTERVAL_MS: number;
   TASK_MAX_ATTEMPTS: number;
   TASK_TIMEOUT_MS: number;
   WORKER_POOL_SIZE: number;
@@ -87,6 +92,8 @@ export const validationSchema = Joi.object<Environment>({
   SQS_DLQ_URL: Joi.string().uri().required(),
   DYNAMODB_JOBS_TABLE: Joi.string().required(),
   DYNAMODB_BATCHES_TABLE: Joi.string().required(),
+  DYNAMODB_RECLAIMS_TABLE: Joi.string().required(),
+  DYNAMODB_COORDINATORS_TABLE: Joi.string().required(),
   EXPORT_BUCKET: Joi.string().required(),
   EXPORT_MANIFEST_URI_TEMPLATE: Joi.string().pattern(/^(s3|https?):\/\//, 's3:// or http(s):// URI'),
   STATE_MACHINE_ARN: Joi.string().pattern(/^arn:[^:]+:states:[^:]+:\d{12}:stateMachine:/, 'state machine ARN'),
@@ -126,6 +133,9 @@ export const validationSchema = Joi.object<Environment>({
   RECLAIM_ENABLED: Joi.boolean().default(true),
   RECLAIM_INTERVAL_MS: Joi.number().integer().min(100).default(15_000),
   RECLAIM_MAX_ATTEMPTS: count.max(1_000).default(10),
+  JOB_REPAIR_AFTER_MS: Joi.number().integer().min(1_000).default(120_000),
+  JOB_STALL_TIMEOUT_MS: Joi.number().integer().min(1_000).default(600_000),
+  COORDINATOR_HEARTBEAT_INTERVAL_MS: Joi.number().integer().min(100).default(10_000),
   TASK_MAX_ATTEMPTS: count.max(100).default(4),
   TASK_TIMEOUT_MS: Joi.number().integer().min(1_000).default(3_600_000),
   WORKER_POOL_SIZE: Joi.number().integer().min(0).max(128).default(4),
@@ -135,6 +145,14 @@ export const validationSchema = Joi.object<Environment>({
   MAX_CONNECTIONS_PER_HOST: count.max(10_000).default(32),
   S3_CHECKSUMS: Joi.string().valid('auto', 'full-object', 'none').default('auto'),
 }).unknown(true);
+
+/** The queue's own timeout is known only once the queue has been asked. */
+export function stallTimeoutProblem(stallTimeoutMs: number, visibilityTimeoutS: number): string {
+  return (
+    `JOB_STALL_TIMEOUT_MS (${stallTimeoutMs} ms) is under 3 × the visibility timeout of the queue (${visibilityTimeoutS} s): ` +
+    'a message that a dying worker swallowed would come back too late to save its job. Raise the former or lower the latter.'
+  );
+}
 
 /** Settings that are fine alone and do harm together; one that is not fine alone compares as harmless. */
 export function relationProblems(environment: Environment): string[] {
@@ -151,6 +169,13 @@ export function relationProblems(environment: Environment): string[] {
     problems.push(
       `SQS_HEARTBEAT_INTERVAL_MS (${environment.SQS_HEARTBEAT_INTERVAL_MS} ms) is over a third of SQS_VISIBILITY_TIMEOUT_S (${visibilityS} s): ` +
         'two failed renewals would show the message to a second worker while the first still has it. Lower the interval.',
+    );
+  const { JOB_REPAIR_AFTER_MS: repairMs, JOB_STALL_TIMEOUT_MS: stallMs } = environment;
+  if (visibilityS !== undefined && stallMs < visibilityS * 3_000) problems.push(stallTimeoutProblem(stallMs, visibilityS));
+  if (stallMs < repairMs * 3)
+    problems.push(
+      `JOB_STALL_TIMEOUT_MS (${stallMs} ms) is under 3 × JOB_REPAIR_AFTER_MS (${repairMs} ms): ` +
+        'a job would be given up before a repair has had time to work. Raise the former or lower the latter.',
     );
   const ttlsMs = typeof environment.RECLAIM_TTLS === 'object' ? environment.RECLAIM_TTLS : {};
   for (const [type, ttlMs] of Object.entries(ttlsMs))

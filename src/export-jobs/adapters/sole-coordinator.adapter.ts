@@ -6,7 +6,11 @@ export class SoleCoordinatorAdapter extends LiveCoordinatorsPort {
     super();
   }
 
-  async list(): Promise<readonly string[]> {
+  list(): readonly string[] {
     return [this.self];
+  }
+
+  someoneWorks(): boolean {
+    return true;
   }
 }

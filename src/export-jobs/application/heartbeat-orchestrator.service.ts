@@ -166,7 +166,7 @@ export class HeartbeatOrchestratorService {
   }
 
   private async look(): Promise<{ active: number; mine: ExportJobEntity[] }> {
-    const coordinators = await this.coordinators.list();
+    const coordinators = this.coordinators.list();
     const mine: ExportJobEntity[] = [];
     let active = 0;
     for await (const page of this.jobs.listActive(ACTIVE_STATUSES)) {

@@ -28,15 +28,20 @@ describe('the embedded AWS', () => {
   });
 
   it('has every table with its index and TTL', async () => {
-    const { jobsTable, batchesTable, coordinatorsTable } = aws.resources;
+    const { jobsTable, batchesTable, reclaimsTable, coordinatorsTable } = aws.resources;
     const indexes: Record<string, string[]> = {};
-    for (const TableName of [jobsTable, batchesTable, coordinatorsTable]) {
+    for (const TableName of [jobsTable, batchesTable, reclaimsTable, coordinatorsTable]) {
       const { Table } = await clients.dynamodb.send(new DescribeTableCommand({ TableName }));
       indexes[TableName] = (Table?.GlobalSecondaryIndexes ?? []).map(({ IndexName = '' }) => IndexName);
       const { TimeToLiveDescription } = await clients.dynamodb.send(new DescribeTimeToLiveCommand({ TableName }));
       expect(TimeToLiveDescription).toEqual({ AttributeName: 'ttl', TimeToLiveStatus: 'ENABLED' });
     }
-    expect(indexes).toEqual({ [jobsTable]: ['status-index'], [batchesTable]: ['running-index'], [coordinatorsTable]: [] });
+    expect(indexes).toEqual({
+      [jobsTable]: ['status-index'],
+      [batchesTable]: ['running-index'],
+      [reclaimsTable]: ['recent-index'],
+      [coordinatorsTable]: [],
+    });
   });
 
   it('has both queues with dead-letter queues of their own, and the visibility timeout asked for', async () => {

@@ -53,8 +53,13 @@ export class FakeJobResults extends JobResultsPort {
 export class FakeLiveCoordinators extends LiveCoordinatorsPort {
   readonly self = 'me';
   others: string[] = [];
+  works = true;
 
-  list(): Promise<readonly string[]> {
-    return Promise.resolve([this.self, ...this.others]);
+  list(): readonly string[] {
+    return [this.self, ...this.others];
+  }
+
+  someoneWorks(): boolean {
+    return this.works;
   }
 }

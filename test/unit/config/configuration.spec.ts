@@ -8,6 +8,8 @@ const REQUIRED = {
   SQS_DLQ_URL: 'https://sqs.test/1/jobs-dlq',
   DYNAMODB_JOBS_TABLE: 'ExportJobs',
   DYNAMODB_BATCHES_TABLE: 'ExportBatches',
+  DYNAMODB_RECLAIMS_TABLE: 'ExportReclaims',
+  DYNAMODB_COORDINATORS_TABLE: 'ExportCoordinators',
   EXPORT_BUCKET: 'exports',
 };
 
