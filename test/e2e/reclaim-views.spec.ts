@@ -15,7 +15,10 @@ const ENVIRONMENT = {
   RECLAIM_INTERVAL_MS: '500',
   STEP_FUNCTIONS_HEARTBEAT_INTERVAL_MS: '1000',
   WORKER_POOL_SIZE: '1',
+  SQS_HEARTBEAT_INTERVAL_MS: '1000',
 };
+/** The last receive of a killed process may swallow a message for one visibility timeout. */
+const QUEUES = { queueVisibilityS: 3 };
 const FILES = 6;
 
 let fixture: ExportFixture;
@@ -37,7 +40,7 @@ async function startJob(): Promise<{ arn: string; jobId: string; gate: ReturnTyp
 }
 
 it('A batch whose holder is killed is seen going stale, found overdue, reclaimed by command, and remembered; its job ends exactly', async () => {
-  fixture = await ExportFixture.start();
+  fixture = await ExportFixture.start(QUEUES);
   const holder = await fixture.startService(ENVIRONMENT);
   const { arn, jobId, gate } = await startJob();
   const holderId = String(holder.events().find((event) => event.coordinatorId !== undefined)?.coordinatorId);
@@ -91,7 +94,7 @@ it('A batch whose holder is killed is seen going stale, found overdue, reclaimed
 });
 
 it('A service that reclaims writes the same history, also when a reply is lost, and its gauge of what is overdue', async () => {
-  fixture = await ExportFixture.start();
+  fixture = await ExportFixture.start(QUEUES);
   const holder = await fixture.startService(ENVIRONMENT);
   const { arn, jobId, gate } = await startJob();
   await holder.kill();

@@ -42,11 +42,12 @@ async function reclaimSilent(cli: Cli, services: Services, json: boolean): Promi
     if (!(await watch(cli, services, preview, signal))) return undefined;
     // A job that ends with its last batch waits for Step Functions as long as it takes; after Ctrl-C the service goes on with it.
     signal.addEventListener('abort', () => void services.completeJob.stop(), { once: true });
-    return takeSilent(services, signal);
+    const taken = await takeSilent(services, signal);
+    return signal.aborted && taken.every(({ reclaims }) => reclaims.length === 0) ? undefined : taken;
   });
   if (turns === undefined) {
     cli.exitCode = EXIT_DETACHED;
-    return cli.tell('Left while watching: nothing was taken');
+    return cli.tell('Left: nothing was taken');
   }
   const summary = summaryOf(turns);
   if (summary.failed > 0) cli.exitCode = EXIT_FAILED;

@@ -172,7 +172,27 @@ describe('reclaim', () => {
       reclaim: { ...services.reclaim, runOnce },
       previewReclaim: previewOf(40_000),
     });
-    expect([exitCode, stdout, stderr]).toEqual([130, '', 'Left while watching: nothing was taken\n']);
+    expect([exitCode, stdout, stderr]).toEqual([130, '', 'Left: nothing was taken\n']);
     expect(calls).toEqual(['runOnce']);
+  });
+
+  it.each([
+    ['has taken none', aTurn({ stale: 1, doubted: true }), 130, 'Left: nothing was taken\n'],
+    ['has taken some', { ...taken, left: 1 }, 0, '1 requeued, 0 given up, 0 moved by others meanwhile, 0 failed\n'],
+  ])('on Ctrl-C in a turn ends with this turn, which %s, and waits for Step Functions no longer', async (_case, turn, code, told) => {
+    const { calls, services } = reclaimer(aTurn());
+    let stopped = 0;
+    const runOnce = async () => {
+      if (calls.push('runOnce') === 1) return aTurn();
+      process.emit('SIGINT');
+      return turn;
+    };
+    const { exitCode, stderr } = await run(['reclaim'], {
+      ...services,
+      reclaim: { ...services.reclaim, runOnce },
+      completeJob: { stop: async () => void stopped++ },
+    });
+    expect([exitCode, stderr, stopped]).toEqual([code, told, 1]);
+    expect(calls).toEqual(['runOnce', 'runOnce', 'idle']);
   });
 });
