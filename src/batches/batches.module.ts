@@ -2,6 +2,7 @@ import { Module } from '@nestjs/common';
 import { CONFIGURATION, type Configuration } from '../config/index.js';
 import { ExportJobsModule } from '../export-jobs/export-jobs.module.js';
 import { CompleteJobUseCase, JobCounterService, JobStateRepositoryPort } from '../export-jobs/index.js';
+import { FleetRecordsModule } from '../fleet/fleet-records.module.js';
 import { AwsClients } from '../platform/index.js';
 import { SqsQueue } from '../platform/sqs/index.js';
 import { AppLogger, Clock, Metrics } from '../shared/index.js';
@@ -14,20 +15,23 @@ import { SqsBatchQueueAdapter } from './adapters/sqs-batch-queue.adapter.js';
 import { BatchFilesPort } from './application/batch-files.port.js';
 import { BatchQueuePort } from './application/batch-queue.port.js';
 import { BatchRepositoryPort } from './application/batch-repository.port.js';
+import { BatchWorkService } from './application/batch-work.service.js';
 import { ClaimBatchUseCase } from './application/claim-batch.use-case.js';
 import { EnqueueBatchesUseCase } from './application/enqueue-batches.use-case.js';
 import { GiveUpBatchUseCase } from './application/give-up-batch.use-case.js';
 import { LeaseService } from './application/lease.service.js';
+import { OwnHeartbeatPort } from './application/own-heartbeat.port.js';
 import { ReclaimStaleBatchesUseCase } from './application/reclaim-stale-batches.use-case.js';
 import { ReleaseBatchUseCase } from './application/release-batch.use-case.js';
 import { RunBatchUseCase } from './application/run-batch.use-case.js';
 import { TaskDispatcherService } from './application/task-dispatcher.service.js';
+import { WorkSigns } from './application/work-signs.js';
 import { BatchRecordsModule } from './batch-records.module.js';
 
 const BATCHES_QUEUE = Symbol('BATCHES_QUEUE');
 
 @Module({
-  imports: [BatchRecordsModule, ExportJobsModule, WorkerPoolModule],
+  imports: [BatchRecordsModule, ExportJobsModule, FleetRecordsModule, WorkerPoolModule],
   providers: [
     {
       provide: BATCHES_QUEUE,
@@ -36,11 +40,12 @@ const BATCHES_QUEUE = Symbol('BATCHES_QUEUE');
     },
     { provide: BatchQueuePort, inject: [BATCHES_QUEUE], useFactory: (queue: SqsQueue) => new SqsBatchQueueAdapter(queue) },
     { provide: BatchFilesPort, inject: [AwsClients], useFactory: ({ s3 }: AwsClients) => new S3BatchFilesAdapter(s3) },
+    WorkSigns,
     {
       provide: TaskDispatcherService,
-      inject: [TransferPool, CONFIGURATION, Clock, Metrics],
-      useFactory: (pool: TransferPool, { batches }: Configuration, clock: Clock, metrics: Metrics) =>
-        new TaskDispatcherService(pool, batches, clock, metrics),
+      inject: [TransferPool, CONFIGURATION, Clock, Metrics, WorkSigns],
+      useFactory: (pool: TransferPool, { batches }: Configuration, clock: Clock, metrics: Metrics, signs: WorkSigns) =>
+        new TaskDispatcherService(pool, batches, clock, metrics, signs),
     },
     LeaseService,
     ClaimBatchUseCase,
@@ -85,15 +90,27 @@ const BATCHES_QUEUE = Symbol('BATCHES_QUEUE');
           metrics,
         }),
     },
+    BatchWorkService,
     GiveUpBatchUseCase,
     {
       provide: ReclaimStaleBatchesUseCase,
-      inject: [CONFIGURATION, BatchRepositoryPort, BatchQueuePort, LeaseService, GiveUpBatchUseCase, Clock, AppLogger, Metrics],
+      inject: [
+        CONFIGURATION,
+        BatchRepositoryPort,
+        BatchQueuePort,
+        LeaseService,
+        OwnHeartbeatPort,
+        GiveUpBatchUseCase,
+        Clock,
+        AppLogger,
+        Metrics,
+      ],
       useFactory: (
         { batches: { heartbeatIntervalMs, ttlMs }, reclaim }: Configuration,
         batches: BatchRepositoryPort,
         queue: BatchQueuePort,
         leases: LeaseService,
+        ownHeartbeat: OwnHeartbeatPort,
         giveUpBatch: GiveUpBatchUseCase,
         clock: Clock,
         logger: AppLogger,
@@ -104,6 +121,7 @@ const BATCHES_QUEUE = Symbol('BATCHES_QUEUE');
           batches,
           queue,
           leases,
+          ownHeartbeat,
           giveUpBatch,
           clock,
           logger,
@@ -118,12 +136,13 @@ const BATCHES_QUEUE = Symbol('BATCHES_QUEUE');
     },
     {
       provide: BatchConsumer,
-      inject: [CONFIGURATION, BATCHES_QUEUE, RunBatchUseCase, TransferPool, Clock, AppLogger],
+      inject: [CONFIGURATION, BATCHES_QUEUE, RunBatchUseCase, TransferPool, WorkSigns, Clock, AppLogger],
       useFactory: (
         { batches, visibility }: Configuration,
         queue: SqsQueue,
         runBatch: RunBatchUseCase,
         pool: TransferPool,
+        signs: WorkSigns,
         clock: Clock,
         logger: AppLogger,
       ) =>
@@ -135,10 +154,10 @@ const BATCHES_QUEUE = Symbol('BATCHES_QUEUE');
           },
           queue,
           runBatch,
-          { clock, logger },
+          { signs, clock, logger },
         ),
     },
   ],
-  exports: [EnqueueBatchesUseCase, BatchConsumer, ReclaimLoop],
+  exports: [EnqueueBatchesUseCase, BatchConsumer, BatchWorkService, ReclaimLoop],
 })
 export class BatchesModule {}

@@ -8,13 +8,14 @@ export interface EmbeddedDynamoDb {
   documents: AwsClients['documents'];
   jobsTable: string;
   batchesTable: string;
+  coordinatorsTable: string;
   close(): Promise<void>;
 }
 
 /** Only the tables of the embedded AWS: what the repositories need. */
 export async function startEmbeddedDynamoDb(): Promise<EmbeddedDynamoDb> {
-  const { jobs, batches } = defineResources('conformance').tables;
-  const tables: TableDefinition[] = [jobs, batches];
+  const { jobs, batches, coordinators } = defineResources('conformance').tables;
+  const tables: TableDefinition[] = [jobs, batches, coordinators];
   const endpoint = await startDynamoDb({ log: new RequestLog(), faults: new FaultRules(), tables });
   const clients = createAwsClients({ AWS_ENDPOINT_URL_DYNAMODB: endpoint.url });
   await Promise.all(tables.map((table) => createTable(clients.dynamodb, table)));
@@ -22,6 +23,7 @@ export async function startEmbeddedDynamoDb(): Promise<EmbeddedDynamoDb> {
     documents: clients.documents,
     jobsTable: jobs.name,
     batchesTable: batches.name,
+    coordinatorsTable: coordinators.name,
     close: async () => {
       clients.destroy();
       await endpoint.close();

@@ -46,7 +46,8 @@ export function aReclaimWorld() {
       maxAttempts: MAX_ATTEMPTS,
       ...over,
     };
-    const reclaim = new ReclaimStaleBatchesUseCase(settings, batches, queue, leases, giveUpBatch, clock, logger, metrics);
+    const ownHeartbeat = { lastWriteFailed: false };
+    const reclaim = new ReclaimStaleBatchesUseCase(settings, batches, queue, leases, ownHeartbeat, giveUpBatch, clock, logger, metrics);
 
     const nextTurn = async (): Promise<ReclaimTurn> => {
       await world.clock.advance(RECLAIM_INTERVAL_MS);
@@ -62,7 +63,7 @@ export function aReclaimWorld() {
       batches.put(...rows);
       await turns(3);
     };
-    return { reclaim, giveUpBatch, leases, metrics, nextTurn, turns, watch };
+    return { reclaim, giveUpBatch, leases, ownHeartbeat, metrics, nextTurn, turns, watch };
   };
   return { ...world, results, reclaimer };
 }

@@ -2,6 +2,7 @@ import type { DrainDeadlines, LifecyclePart } from '../../platform/index.js';
 import { PollLoop, resolveVisibilityTimeoutS, type ReceivedMessage, type SqsQueue } from '../../platform/sqs/index.js';
 import type { AppLogger, Clock } from '../../shared/index.js';
 import type { RunBatchUseCase } from '../application/run-batch.use-case.js';
+import type { WorkSigns } from '../application/work-signs.js';
 import { parseBatchMessage } from './batch-message.schema.js';
 
 /**
@@ -15,11 +16,11 @@ export class BatchConsumer implements LifecyclePart {
     private readonly settings: { maxInHand: () => number; visibilityTimeoutS?: number },
     private readonly queue: SqsQueue,
     private readonly runBatch: RunBatchUseCase,
-    private readonly tools: { clock: Clock; logger: AppLogger },
+    private readonly tools: { signs: WorkSigns; clock: Clock; logger: AppLogger },
   ) {}
 
   async start(): Promise<void> {
-    const { clock, logger } = this.tools;
+    const { signs, clock, logger } = this.tools;
     const visibilityTimeoutS = await resolveVisibilityTimeoutS(this.queue, this.settings.visibilityTimeoutS, logger);
     this.loop = new PollLoop({
       name: 'Batches queue',
@@ -27,10 +28,13 @@ export class BatchConsumer implements LifecyclePart {
       capacity: this.settings.maxInHand,
       visibilityTimeoutS,
       handle: (message) => this.handle(message),
+      onTurn: () => signs.note(),
       clock,
       logger,
     });
     this.loop.start();
+    // Its first long poll may take 20 s; there is room from now on.
+    signs.note();
   }
 
   /** For the health answer: what keeps the loop from turning. */

@@ -8,6 +8,7 @@ import { BatchQueuePort } from './batch-queue.port.js';
 import { BatchRepositoryPort, type BatchKey, type BatchWrite } from './batch-repository.port.js';
 import { GiveUpBatchUseCase } from './give-up-batch.use-case.js';
 import { LeaseService } from './lease.service.js';
+import { OwnHeartbeatPort } from './own-heartbeat.port.js';
 
 export interface ReclaimSettings {
   heartbeatIntervalMs: number;
@@ -44,8 +45,8 @@ const MAX_DELAY_S = 900;
  * on everything observed. Whoever moved since the look wins by itself, so any number of reclaimers may run: this is the store's
  * FOR UPDATE SKIP LOCKED. Who reclaims, sends; if he dies between the two, the job's repair sends.
  *
- * It doubts itself, not others: a process whose own turn came late or whose own last lease write failed may be the one that is cut off,
- * and takes none this turn. An error is logged and ends a turn, never the loop.
+ * It doubts itself, not others: a process whose own turn came late, or whose own last lease or coordinator write failed, may be the one
+ * that is cut off, and takes none this turn. An error is logged and ends a turn, never the loop.
  */
 @Injectable()
 export class ReclaimStaleBatchesUseCase {
@@ -59,6 +60,7 @@ export class ReclaimStaleBatchesUseCase {
     private readonly batches: BatchRepositoryPort,
     private readonly queue: BatchQueuePort,
     private readonly leases: LeaseService,
+    private readonly ownHeartbeat: OwnHeartbeatPort,
     private readonly giveUpBatch: GiveUpBatchUseCase,
     private readonly clock: Clock,
     private readonly logger: AppLogger,
@@ -94,7 +96,7 @@ export class ReclaimStaleBatchesUseCase {
 
   private doubtsItself(now: MonotonicMs): boolean {
     const isLate = this.lastTurnAt !== undefined && now - this.lastTurnAt > this.settings.reclaimIntervalMs * 2 + TURN_LIMIT_MS;
-    const hasFailed = this.leases.lastWriteFailed;
+    const hasFailed = this.leases.lastWriteFailed || this.ownHeartbeat.lastWriteFailed;
     // It costs one turn. A process that lost its batches to an outage writes under no lease any more: it must not doubt for ever.
     this.leases.lastWriteFailed = false;
     return isLate || hasFailed;
