@@ -78,7 +78,7 @@ export class CoordinatorHeartbeatService {
   quiesce(): void {
     if (this.leaving) return;
     this.leaving = true;
-    if (this.started !== undefined) void this.inTurn(() => this.beat());
+    void this.inTurn(async () => (this.registration === undefined ? undefined : this.beat()));
   }
 
   /** No new beat; waits for the one under way. */

@@ -323,6 +323,15 @@ describe('a coordinator that leaves', () => {
     expect([w.gate.calls, me.logger.events]).toEqual([[], []]);
   });
 
+  it('because it could not register writes nothing either', async () => {
+    w.gate.next('register', 'unavailable');
+    await expect(me.heartbeat.start()).rejects.toThrow();
+    const before = w.gate.calls.length;
+    me.heartbeat.quiesce();
+    await me.heartbeat.stop();
+    expect(w.gate.calls).toHaveLength(before);
+  });
+
   it('is waited for while a beat is under way', async () => {
     await me.heartbeat.start();
     const gate = deferred();
