@@ -137,6 +137,7 @@ export class CoordinatorHeartbeatService {
 
   /** Never rejects. */
   private async beat(): Promise<void> {
+    this.memory.ownWorkAt = this.work.report().lastSign?.at;
     if (this.registration !== undefined) await this.sign(this.registration);
     const hasLooked = await this.look();
     if (this.registration !== undefined || this.leaving) return;
@@ -194,7 +195,6 @@ export class CoordinatorHeartbeatService {
 
   private details(): CoordinatorDetails {
     const { activeTasks, activeBatches, lastSign } = this.work.report();
-    this.memory.ownWorkAt = lastSign?.at;
     const status = this.leaving ? 'LEAVING' : 'ACTIVE';
     return {
       ...this.vitals.read(),

@@ -4,9 +4,8 @@ import type { CoordinatorDetails, CoordinatorFacts } from '../domain/coordinator
 import { CoordinatorRegistryPort, type Registration } from './coordinator-registry.port.js';
 
 /**
- * What a heartbeat taught us. `removed`: somebody declared this process dead,
- * and its row is gone or no longer what we wrote. `taken`: another process registered under our id.
- * `unknown`: it may or may not have got through.
+ * What a heartbeat taught us. `removed`: somebody declared this process dead, its row is gone or not as we wrote it. `taken`: another process
+ * registered under our id. `unknown`: it may or may not have got through.
  */
 export type HeartbeatOutcome = { kind: 'written' } | { kind: 'removed' } | { kind: 'taken' } | { kind: 'unknown'; cause: unknown };
 
@@ -19,7 +18,7 @@ export class RegistrationService {
   constructor(private readonly registry: CoordinatorRegistryPort) {}
 
   /**
-   * Takes the id over from whoever has it, with the next epoch.
+   * Takes the id over from whoever has it, with the next epoch; of several that try at once, each gets one of its own.
    * @param after a former epoch of ours: the next one is higher, also when the row is gone
    * @throws the registry's error when it cannot be written
    */

@@ -219,6 +219,9 @@ describe('a coordinator whose heartbeat is refused', () => {
       'Another process has registered as this coordinator: COORDINATOR_ID must be unique in the fleet. Its batches in hand are let go',
     ]);
     expect(me.heartbeat.problem).toBeUndefined();
+    me.work.now = { activeTasks: 1, activeBatches: 1, lastSign: { at: w.clock.monotonicMs(), atIso: w.clock.nowIso() } };
+    await w.beats(1);
+    expect(me.live.someoneWorks()).toBe(true);
   });
 
   it('takes its id back when the other process has been silent for three intervals, with the next epoch', async () => {
