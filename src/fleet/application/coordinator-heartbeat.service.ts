@@ -38,7 +38,7 @@ const BEAT_GRACE_MS = 30_000;
  * random; they never overlap and are never made up for. A refused write ends the batch work in hand and nothing else: the process goes
  * on receiving, under leases as ever.
  *
- * A displaced process does not take its id back while the other one beats: two that take turns would end each other's work for ever.
+ * A displaced process does not take its id back while the other one may live: two that take turns would end each other's work for ever.
  * Not guaranteed: that an id has one process. Nothing but this row, and which jobs are beaten by whom, hangs on it.
  */
 export class CoordinatorHeartbeatService {
@@ -141,7 +141,7 @@ export class CoordinatorHeartbeatService {
     if (this.registration !== undefined) await this.sign(this.registration);
     const hasLooked = await this.look();
     if (this.registration !== undefined || this.leaving) return;
-    if (this.displaced && (!hasLooked || this.memory.isBeating(this.settings.coordinatorId))) return;
+    if (this.displaced && (!hasLooked || this.memory.isInUse(this.settings.coordinatorId))) return;
     await this.registerAnew();
   }
 

@@ -1,7 +1,7 @@
 import { OwnHeartbeatPort } from '../../batches/index.js';
 import type { Clock, MonotonicMs } from '../../shared/index.js';
 import type { CoordinatorEntity } from '../domain/coordinator.entity.js';
-import { isBeating, isLive, isWorking, seeCoordinator, type Sighting } from '../domain/liveness.js';
+import { isInUse, isLive, isWorking, seeCoordinator, type Sighting } from '../domain/liveness.js';
 
 /**
  * What this process knows of the fleet and of its own place in it. Filled by the coordinator heartbeat, read by everyone else; where that
@@ -31,10 +31,10 @@ export class FleetMemory extends OwnHeartbeatPort {
     this.lastLookAt = at;
   }
 
-  /** Whether somebody writes heartbeats under this id. */
-  isBeating(coordinatorId: string): boolean {
+  /** Whether a process has this id, as far as the table tells. */
+  isInUse(coordinatorId: string): boolean {
     const sighting = this.sightings.get(coordinatorId);
-    return sighting !== undefined && isBeating(sighting, this.clock.monotonicMs(), this.intervalMs);
+    return sighting !== undefined && isInUse(sighting, this.clock.monotonicMs(), this.intervalMs);
   }
 
   /** Ids of those that share the work, as far as the table tells. */

@@ -3,6 +3,8 @@ import type { CoordinatorEntity } from './coordinator.entity.js';
 
 /** Heartbeat intervals after its last heartbeat during which a coordinator counts as live. */
 const LIVE_INTERVALS = 3;
+/** Heartbeat intervals after its last heartbeat during which nobody else takes its id: to take it early costs work, to take it late nothing. */
+const IN_USE_INTERVALS = 12;
 /** Heartbeat intervals after its last sign of work during which a coordinator counts as working. */
 const WORK_INTERVALS = 12;
 /** Never less than three long polls of the batches queue (20 s): an idle loop turns once in each. */
@@ -48,14 +50,14 @@ export function seeCoordinator(before: Sighting | undefined, row: CoordinatorEnt
   };
 }
 
-/** Whether it gives signs of life, be it while it drains. */
-export function isBeating({ aliveAt }: Sighting, now: MonotonicMs, intervalMs: number): boolean {
-  return aliveAt !== undefined && now - aliveAt <= LIVE_INTERVALS * intervalMs;
+/** Whether it shares the work. */
+export function isLive({ aliveAt, leaving }: Sighting, now: MonotonicMs, intervalMs: number): boolean {
+  return !leaving && aliveAt !== undefined && now - aliveAt <= LIVE_INTERVALS * intervalMs;
 }
 
-/** Whether it shares the work. */
-export function isLive(sighting: Sighting, now: MonotonicMs, intervalMs: number): boolean {
-  return !sighting.leaving && isBeating(sighting, now, intervalMs);
+/** Whether its id is still in use, be it by a process that drains, or is so busy that it missed some heartbeats. */
+export function isInUse({ aliveAt }: Sighting, now: MonotonicMs, intervalMs: number): boolean {
+  return aliveAt !== undefined && now - aliveAt <= IN_USE_INTERVALS * intervalMs;
 }
 
 /** Whether loops that were last known to turn then still count as turning. */

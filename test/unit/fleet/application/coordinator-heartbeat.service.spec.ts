@@ -224,7 +224,7 @@ describe('a coordinator whose heartbeat is refused', () => {
     expect(me.live.someoneWorks()).toBe(true);
   });
 
-  it('takes its id back when the other process has been silent for three intervals, with the next epoch', async () => {
+  it('takes its id back when the other process has been silent for twelve intervals, with the next epoch', async () => {
     await me.heartbeat.start();
     const younger = await started('me');
     await w.beats(5);
@@ -232,8 +232,8 @@ describe('a coordinator whose heartbeat is refused', () => {
     const silentSince = w.clock.monotonicMs();
     while (row().epoch === 2) await w.clock.advance(1_000);
     expect(row()).toMatchObject({ epoch: 3, sequence: 0 });
-    expect(w.clock.monotonicMs() - silentSince).toBeLessThanOrEqual(4 * COORDINATOR_BEAT_MS);
-    expect(w.clock.monotonicMs() - silentSince).toBeGreaterThan(COORDINATOR_BEAT_MS);
+    expect(w.clock.monotonicMs() - silentSince).toBeLessThanOrEqual(13 * COORDINATOR_BEAT_MS);
+    expect(w.clock.monotonicMs() - silentSince).toBeGreaterThan(10 * COORDINATOR_BEAT_MS);
     await w.beats(1);
     expect(row()).toMatchObject({ epoch: 3, sequence: 1 });
   });
@@ -247,7 +247,7 @@ describe('a coordinator whose heartbeat is refused', () => {
     expect(row()).toMatchObject({ epoch: 2, status: 'LEAVING' });
     await younger.heartbeat.stop();
     const list = jest.spyOn(w.registry, 'list').mockRejectedValue(new Error('no table'));
-    await w.beats(10);
+    await w.beats(20);
     expect(row().epoch).toBe(2);
     list.mockRestore();
     await w.beats(1);

@@ -72,7 +72,7 @@ describe('the live coordinators', () => {
     await watch([1, 2]);
     look(another(3, { status: 'LEAVING' }));
     expect(live.list()).toEqual(['me']);
-    expect(memory.isBeating('another')).toBe(true);
+    expect(memory.isInUse('another')).toBe(true);
     await clock.advance(INTERVAL_MS);
     look(another(0, { epoch: 2 }));
     expect(live.list()).toContain('another');
@@ -82,7 +82,7 @@ describe('the live coordinators', () => {
     look(another(1));
     look();
     expect(live.list()).toEqual(['me']);
-    expect(memory.isBeating('another')).toBe(false);
+    expect(memory.isInUse('another')).toBe(false);
   });
 
   it('are this one alone in the end when the table cannot be read any more', async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { isBeating, isLive, isWorking, seeCoordinator, type Look, type Sighting } from '../../../../src/fleet/domain/liveness.js';
+import { isInUse, isLive, isWorking, seeCoordinator, type Look, type Sighting } from '../../../../src/fleet/domain/liveness.js';
 import { aCoordinator, START_ISO } from '../../../support/builders.js';
 
 const INTERVAL_MS = 10_000;
@@ -82,11 +82,13 @@ describe('a row seen again', () => {
 describe('a coordinator', () => {
   it.each([
     ['is live up to three intervals after its last heartbeat', aSighting({ aliveAt: 0 }), LIVE_MS, true, true],
-    ['is not live after that', aSighting({ aliveAt: 0 }), LIVE_MS + 1, false, false],
+    ['is not live after that, and keeps its id', aSighting({ aliveAt: 0 }), LIVE_MS + 1, false, true],
+    ['keeps its id up to twelve intervals after its last heartbeat', aSighting({ aliveAt: 0 }), 120_000, false, true],
+    ['does not keep it after that', aSighting({ aliveAt: 0 }), 120_001, false, false],
     ['is not live when nothing says so', aSighting({ aliveAt: undefined }), 0, false, false],
-    ['that leaves is not live, though it beats', aSighting({ aliveAt: 0, leaving: true }), 0, false, true],
-  ])('%s', (_what, sighting, now, live, beating) => {
-    expect([isLive(sighting, now, INTERVAL_MS), isBeating(sighting, now, INTERVAL_MS)]).toEqual([live, beating]);
+    ['that leaves is not live, and keeps its id', aSighting({ aliveAt: 0, leaving: true }), 0, false, true],
+  ])('%s', (_what, sighting, now, live, inUse) => {
+    expect([isLive(sighting, now, INTERVAL_MS), isInUse(sighting, now, INTERVAL_MS)]).toEqual([live, inUse]);
   });
 
   it.each([
