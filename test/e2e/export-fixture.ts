@@ -134,11 +134,11 @@ export class ExportFixture {
     const { log, stepFunctions } = this.aws;
     const broken: string[] = [];
     // The coordinators are a handful, and each wants to know all of them.
-    const scans = log.of('dynamodb', 'Scan').filter(({ detail }) => detail?.table !== this.aws.resources.coordinatorsTable);
+    const scans = log.of('dynamodb', 'Scan').filter(({ resource }) => resource !== this.aws.resources.coordinatorsTable);
     if (scans.length > 0) broken.push('A table was scanned');
     const writes = log.of('dynamodb').filter(({ operation }) => /^(Put|Update|Delete|BatchWrite|TransactWrite)Item/.test(operation));
-    for (const { operation, detail } of writes)
-      if (detail?.condition !== true) broken.push(`${operation} of ${String(detail?.table)} has no condition`);
+    for (const { operation, resource, detail } of writes)
+      if (detail?.condition !== true) broken.push(`${operation} of ${resource} has no condition`);
     const secrets = [SECRET, ...stepFunctions.tokens().map(({ token }) => token.slice(8, -6))];
     for (const line of this.services.flatMap((service) => service.lines))
       if (secrets.some((secret) => line.includes(secret))) broken.push(`A log line tells a secret: ${line.slice(0, 300)}`);
