@@ -15,6 +15,7 @@ import { JobCounterService } from './application/job-counter.service.js';
 import { JobResultsPort } from './application/job-results.port.js';
 import { JobStateRepositoryPort } from './application/job-state-repository.port.js';
 import { LiveCoordinatorsPort } from './application/live-coordinators.port.js';
+import { ReopenJobUseCase } from './application/reopen-job.use-case.js';
 import { SettleTokenService } from './application/settle-token.service.js';
 import { StepFunctionsPort } from './application/step-functions.port.js';
 import { TaskHeartbeatService } from './application/task-heartbeat.service.js';
@@ -48,6 +49,7 @@ import { TaskHeartbeatService } from './application/task-heartbeat.service.js';
     SettleTokenService,
     CompleteJobUseCase,
     CancelJobUseCase,
+    ReopenJobUseCase,
     {
       provide: TaskHeartbeatService,
       inject: [CONFIGURATION, StepFunctionsPort, JobStateRepositoryPort, CancelJobUseCase, Clock, AppLogger, Metrics],
@@ -94,6 +96,7 @@ import { TaskHeartbeatService } from './application/task-heartbeat.service.js';
     SettleTokenService,
     CompleteJobUseCase,
     CancelJobUseCase,
+    ReopenJobUseCase,
     TaskHeartbeatService,
     HeartbeatOrchestratorService,
     HeartbeatOrchestratorLifecycle,

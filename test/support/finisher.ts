@@ -31,5 +31,6 @@ export function aFinisher() {
 export function aSummary(batchNo: number, over: Partial<BatchSummary> = {}): BatchSummary {
   const succeeded = { key: `SUCCEEDED_${batchNo}`, size: 1 };
   const failed = { key: `FAILED_${batchNo}`, size: 1 };
-  return { batchNo, run: 1, status: 'succeeded', segmentKey: `segment-${batchNo}`, failed: 0, resultKeys: { succeeded, failed }, ...over };
+  const counts = { bytes: 50, completed: 5, failed: 0, totalTasks: 5 };
+  return { batchNo, run: 1, status: 'succeeded', segmentKey: `segment-${batchNo}`, ...counts, resultKeys: { succeeded, failed }, ...over };
 }

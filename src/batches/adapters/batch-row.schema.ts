@@ -40,13 +40,18 @@ const batchRowSchema = z.object({
 const summarySchema = batchRowSchema.pick({
   v: true,
   batchNo: true,
-  run: true,
-  status: true,
-  segmentKey: true,
+  bytes: true,
+  completed: true,
   failed: true,
-  resultKeys: true,
-  lockedBy: true,
+  lockToken: true,
   lockedAt: true,
+  lockedBy: true,
+  resultKeys: true,
+  run: true,
+  segmentKey: true,
+  seq: true,
+  status: true,
+  totalTasks: true,
 });
 
 /** @throws ZodError when the row is of another version or was written by something else. */

@@ -1,10 +1,17 @@
 import { GetCommand, paginateQuery, type DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { batchGet, conditionalPut, conditionalUpdate, type ConditionalUpdate } from '../../platform/dynamodb/index.js';
 import { expiryS, type Clock } from '../../shared/index.js';
-import { BatchRepositoryPort, type BatchKey, type BatchWrite, type NewBatch } from '../application/batch-repository.port.js';
+import {
+  BatchRepositoryPort,
+  type BatchKey,
+  type BatchWrite,
+  type MovableBatch,
+  type NewBatch,
+} from '../application/batch-repository.port.js';
 import type { BatchEntity, BatchSummary, Lease, ResultFile } from '../domain/batch.entity.js';
 import { Checkpoint, type CheckpointState } from '../domain/checkpoint.js';
 import { ROW_VERSION, toBatchEntity, toBatchEntityIfKnown, toBatchSummary } from './batch-row.schema.js';
+import { moveUpdate } from './move-update.js';
 import { RunningIndex } from './running-index.js';
 
 // The parts of the conditions; each write below says which race its own closes.
@@ -15,8 +22,10 @@ const NEWER_THAN_WRITTEN = 'seq < :seq';
 
 const NAMES = { '#status': 'status', '#run': 'run' };
 /** A thousand rows with their bitmaps and failures would not fit the memory of a finisher. */
-const SUMMARY_ATTRIBUTES = 'v, batchNo, #run, #status, segmentKey, failed, resultKeys, lockedBy, lockedAt';
+const SUMMARY_ATTRIBUTES =
+  'v, batchNo, #bytes, completed, failed, lockToken, lockedAt, lockedBy, resultKeys, #run, segmentKey, seq, #status, totalTasks';
 const TTL_NAME = { '#ttl': 'ttl' };
+const BYTES_NAME = { '#bytes': 'bytes' };
 /** What only a running batch has. `heartbeatAt` stays as evidence, `lockToken` for ever. */
 const LEASE_FIELDS = 'lockedBy, claimId, lockedAt, runningShard';
 
@@ -68,7 +77,7 @@ export class DynamoDbBatchRepositoryAdapter extends BatchRepositoryPort {
         KeyConditionExpression: 'jobId = :jobId',
         ExpressionAttributeValues: { ':jobId': jobId },
         ProjectionExpression: SUMMARY_ATTRIBUTES,
-        ExpressionAttributeNames: NAMES,
+        ExpressionAttributeNames: { ...NAMES, ...BYTES_NAME },
         ConsistentRead: true,
       },
     );
@@ -146,6 +155,11 @@ export class DynamoDbBatchRepositoryAdapter extends BatchRepositoryPort {
         ':ttl': this.expiryS(),
       },
     });
+  }
+
+  async move(observed: MovableBatch, run: number): Promise<BatchWrite> {
+    const at = { now: this.clock.nowIso(), expiryS: this.expiryS(), leaseFields: LEASE_FIELDS };
+    return this.update(observed, moveUpdate(observed, run, at));
   }
 
   listRunning(): AsyncIterable<BatchKey[]> {
@@ -236,7 +250,7 @@ export class DynamoDbBatchRepositoryAdapter extends BatchRepositoryPort {
         'SET done = :done, failures = :failures, completed = :completed, failed = :failed, #bytes = :bytes, seq = :seq, heartbeatAt = :now' +
         `${more.set}${more.remove ?? ''}`,
       ConditionExpression: [MY_LOCK, SAME_RUN, IS_RUNNING, NEWER_THAN_WRITTEN].join(' AND '),
-      ExpressionAttributeNames: { ...NAMES, '#bytes': 'bytes', ...more.names },
+      ExpressionAttributeNames: { ...NAMES, ...BYTES_NAME, ...more.names },
       ExpressionAttributeValues: {
         ':done': state.done,
         ':failures': Object.fromEntries(state.failures),

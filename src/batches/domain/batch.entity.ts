@@ -49,7 +49,19 @@ export interface BatchEntity {
 /** What can be told of a batch without its checkpoint, which may be large. */
 export type BatchSummary = Pick<
   BatchEntity,
-  'batchNo' | 'run' | 'status' | 'segmentKey' | 'failed' | 'resultKeys' | 'lockedBy' | 'lockedAt'
+  | 'batchNo'
+  | 'bytes'
+  | 'completed'
+  | 'failed'
+  | 'lockToken'
+  | 'lockedAt'
+  | 'lockedBy'
+  | 'resultKeys'
+  | 'run'
+  | 'segmentKey'
+  | 'seq'
+  | 'status'
+  | 'totalTasks'
 >;
 
 /** What a holder proves with each of its writes. */

@@ -9,7 +9,11 @@ export interface BatchSummary {
   run: number;
   status: 'queued' | 'running' | 'succeeded' | 'dead' | 'cancelled';
   segmentKey: string;
+  /** Of the tasks that are done. */
+  bytes: number;
+  completed: number;
   failed: number;
+  totalTasks: number;
   /** The coordinator that has it; running batches only, as `lockedAt` (ISO-8601). */
   lockedBy?: string;
   lockedAt?: string;

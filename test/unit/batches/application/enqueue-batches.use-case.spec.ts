@@ -1,18 +1,22 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { JobBatchesAdapter } from '../../../../src/batches/adapters/job-batches.adapter.js';
 import { EnqueueBatchesUseCase } from '../../../../src/batches/application/enqueue-batches.use-case.js';
+import { JobCounterService } from '../../../../src/export-jobs/application/job-counter.service.js';
 import { aBatch, aJob, aJobWithoutPlan, aPlan } from '../../../support/builders.js';
 import { FakeBatchQueue } from '../../../support/fakes/fake-batch-ports.js';
+import { InMemoryJobStateRepository } from '../../../support/fakes/in-memory-job-state-repository.js';
 import { InMemoryBatchRepository } from '../../../support/fakes/in-memory-batch-repository.js';
 
 let rows: InMemoryBatchRepository;
 let queue: FakeBatchQueue;
+let jobs: InMemoryJobStateRepository;
 let enqueueBatches: EnqueueBatchesUseCase;
 
 beforeEach(() => {
   rows = new InMemoryBatchRepository();
   queue = new FakeBatchQueue(rows.gate);
-  enqueueBatches = new EnqueueBatchesUseCase(rows, queue, new JobBatchesAdapter(rows));
+  jobs = new InMemoryJobStateRepository(rows.gate);
+  enqueueBatches = new EnqueueBatchesUseCase(rows, queue, new JobBatchesAdapter(rows), new JobCounterService(jobs));
 });
 
 const JOB = aJob({ plan: aPlan({ totalTasks: 12, batchCount: 3, batchSize: 5 }) });
