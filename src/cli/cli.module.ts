@@ -34,6 +34,7 @@ function createClients({ aws }: Configuration): AwsClients {
   const step = { step: 'initialize' } as const;
   clients.dynamoDb.middlewareStack.add(namingErrors('DynamoDB'), step);
   clients.s3.middlewareStack.add(namingErrors('S3'), step);
+  clients.sqs.middlewareStack.add(namingErrors('SQS'), step);
   clients.stepFunctions.middlewareStack.add(namingErrors('SFN'), step);
   return clients;
 }

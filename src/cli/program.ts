@@ -9,6 +9,7 @@ import { addDemoCommand } from './commands/demo.js';
 import { addJobCommand } from './commands/job.js';
 import { addJobsCommand } from './commands/jobs.js';
 import { addLocalCommand } from './commands/local.js';
+import { addRetryCommand } from './commands/retry.js';
 import { addServeCommand } from './commands/serve.js';
 import { addSubmitCommand } from './commands/submit.js';
 import { addWatchCommand } from './commands/watch.js';
@@ -48,6 +49,7 @@ function createProgram(cli: Cli): Command {
   addJobCommand(program, cli);
   addWatchCommand(program, cli);
   addCancelCommand(program, cli);
+  addRetryCommand(program, cli);
   return program;
 }
 

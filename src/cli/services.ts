@@ -1,7 +1,16 @@
 import { NestFactory } from '@nestjs/core';
 import { CONFIGURATION, type Configuration } from '../config/index.js';
-import { CancelJobUseCase, CompleteJobUseCase, JobBatchesPort, JobStateRepositoryPort } from '../export-jobs/index.js';
+import {
+  CancelJobUseCase,
+  CompleteJobUseCase,
+  JobBatchesPort,
+  JobResultsPort,
+  JobStateRepositoryPort,
+  ReopenJobUseCase,
+} from '../export-jobs/index.js';
 import { AwsClients } from '../platform/index.js';
+import { SqsQueue } from '../platform/sqs/index.js';
+import { Clock } from '../shared/index.js';
 import { CliModule } from './cli.module.js';
 
 /** The parts of the service that commands use. */
@@ -10,6 +19,9 @@ export interface Services {
   batches: Pick<JobBatchesPort, 'list'>;
   cancelJob: Pick<CancelJobUseCase, 'cancel'>;
   completeJob: Pick<CompleteJobUseCase, 'stop'>;
+  reopenJob: Pick<ReopenJobUseCase, 'reopen'>;
+  results: Pick<JobResultsPort, 'loadRequest'>;
+  jobsQueue: Pick<SqsQueue, 'send'>;
   clients: Pick<AwsClients, 's3' | 'stepFunctions'>;
   settings: Configuration['exports'];
   close(): Promise<void>;
@@ -19,13 +31,17 @@ export interface Services {
 export async function openServices(): Promise<Services> {
   const app = await NestFactory.createApplicationContext(CliModule, { logger: false, abortOnError: false });
   const clients = app.get(AwsClients);
+  const { exports, queues } = app.get<Configuration>(CONFIGURATION);
   return {
     jobs: app.get<JobStateRepositoryPort>(JobStateRepositoryPort),
     batches: app.get<JobBatchesPort>(JobBatchesPort),
     cancelJob: app.get(CancelJobUseCase),
     completeJob: app.get(CompleteJobUseCase),
+    reopenJob: app.get(ReopenJobUseCase),
+    results: app.get<JobResultsPort>(JobResultsPort),
+    jobsQueue: new SqsQueue(clients.sqs, queues.jobsUrl, app.get<Clock>(Clock)),
     clients,
-    settings: app.get<Configuration>(CONFIGURATION).exports,
+    settings: exports,
     close: async () => {
       clients.destroy();
       await app.close();

@@ -1,9 +1,11 @@
+import { GetCommand } from '@aws-sdk/lib-dynamodb';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { BatchKey, BatchRepositoryPort } from '../../src/batches/application/batch-repository.port.js';
 import type { BatchEntity } from '../../src/batches/domain/batch.entity.js';
 import { newId } from '../../src/shared/index.js';
 import { aNewBatch, aState, leaseOf, RESULT_KEYS } from '../support/builders.js';
-import { describeBatchRows, writtenBatch, type BatchRows } from '../support/batch-rows.js';
+import { describeBatchRows, tableRows, writtenBatch, type BatchRows } from '../support/batch-rows.js';
+import { startEmbeddedDynamoDb } from '../support/embedded-dynamodb.js';
 import { FakeClock } from '../support/fake-clock.js';
 
 const REFUSED = { kind: 'refused' };
@@ -159,4 +161,28 @@ describeBatchRows('The move of a batch', (create) => {
     expect(summary).toMatchObject({ bytes: 40, completed: 4, failed: 1, lockToken: 1, seq: 1, totalTasks: 5 });
     expect(writtenBatch(await batches.move({ jobId: batch.jobId, ...summary }, 2))).toMatchObject({ run: 2, ...aState([0, 1, 3, 4]) });
   });
+});
+
+it('DynamoDB: a moved row is kept as long as its job runs, a wholly done one as if it had just ended', async () => {
+  const dynamoDb = await startEmbeddedDynamoDb();
+  const clock = new FakeClock();
+  const { batches } = tableRows(dynamoDb, clock);
+  const attributes = async (batchNo: number) => {
+    const { Item = {} } = await dynamoDb.documents.send(
+      new GetCommand({ TableName: dynamoDb.batchesTable, Key: { jobId: 'job-1', batchNo }, ConsistentRead: true }),
+    );
+    return Item as { ttl?: number; runningShard?: string };
+  };
+  const ends = [WHOLE, WITH_FAILURE];
+  for (const [batchNo, state] of ends.entries()) {
+    await batches.createIfAbsent(aNewBatch({ batchNo }));
+    const row = writtenBatch(await batches.claim({ jobId: 'job-1', batchNo, run: 1 }, CLAIM));
+    await batches.end(leaseOf(row), 1, state, RESULT_KEYS);
+  }
+  const { ttl = 0 } = await attributes(0);
+  await clock.advance(3_600_000);
+  for (const { batchNo, ...row } of await batches.list('job-1')) await batches.move({ ...row, jobId: 'job-1', batchNo }, 2);
+  expect((await attributes(0)).ttl).toBe(ttl + 3_600);
+  expect(await attributes(1)).not.toHaveProperty('ttl');
+  await dynamoDb.close();
 });

@@ -1,8 +1,10 @@
+import { GetCommand } from '@aws-sdk/lib-dynamodb';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { JobStateRepositoryPort, Reopening } from '../../src/export-jobs/application/job-state-repository.port.js';
 import type { BatchCount, ExportJobEntity } from '../../src/export-jobs/domain/export-job.entity.js';
 import { anOutcome, aPlan, START_ISO, TOKEN } from '../support/builders.js';
-import { describeJobRepositories, writtenJob, type JobInRepository } from '../support/job-in-repository.js';
+import { startEmbeddedDynamoDb } from '../support/embedded-dynamodb.js';
+import { describeJobRepositories, jobTable, JobInRepository, writtenJob } from '../support/job-in-repository.js';
 
 const REFUSED = { kind: 'refused' };
 const NEW = 'token-of-the-second-attempt';
@@ -150,4 +152,26 @@ describeJobRepositories((create) => {
       expect(writtenJob(await jobs.recordPlan(jobId, 2, aPlan())).plan).toEqual(aPlan());
     });
   });
+});
+
+it('DynamoDB: a reopened row is not forgotten, and stores no empty set', async () => {
+  const dynamoDb = await startEmbeddedDynamoDb();
+  const jobs = jobTable(dynamoDb);
+  const attributes = async () => {
+    const { Item } = await dynamoDb.documents.send(
+      new GetCommand({ TableName: dynamoDb.jobsTable, Key: { jobId: 'job-1' }, ConsistentRead: true }),
+    );
+    return Item;
+  };
+  const job = new JobInRepository(jobs, 'job-1');
+  await job.downloading();
+  await job.count(5, { ended: true });
+  await jobs.cancelDead('job-1', 1, TOKEN);
+  expect(await attributes()).toMatchObject({ ttl: expect.any(Number) as unknown, endedBatches: new Set([0]) });
+  await jobs.reopen(await job.found(), NOTHING);
+  const reopened = await attributes();
+  expect(reopened).not.toHaveProperty('ttl');
+  expect(reopened).not.toHaveProperty('endedBatches');
+  expect(reopened).toMatchObject({ statusShard: expect.stringMatching(/^PROCESSING#/) as unknown });
+  await dynamoDb.close();
 });

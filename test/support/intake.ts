@@ -57,5 +57,5 @@ export function anIntake({ heartbeatEnabled = true } = {}) {
   );
   const rejectMessage = new RejectMessageUseCase(settler, deadLetters, logger);
   const ports = { gate, clock, logger, metrics, jobs, batches, results, stepFunctions, queue, manifest, segments, deadLetters };
-  return { ...ports, completeJob, cancelJob, reopenJob, acceptJob, expandJob: expander(5), rejectMessage, expander };
+  return { ...ports, completeJob, cancelJob, reopenJob, enqueueBatches, acceptJob, expandJob: expander(5), rejectMessage, expander };
 }

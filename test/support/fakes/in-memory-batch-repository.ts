@@ -51,8 +51,9 @@ export class InMemoryBatchRepository extends BatchRepositoryPort {
   }
 
   list(jobId: string): Promise<BatchEntity[]> {
-    const rows = [...this.rows.values()].filter((row) => row.jobId === jobId);
-    return this.gate.pass('listBatches', () => rows.sort((a, b) => a.batchNo - b.batchNo));
+    return this.gate.pass('listBatches', () =>
+      [...this.rows.values()].filter((row) => row.jobId === jobId).sort((a, b) => a.batchNo - b.batchNo),
+    );
   }
 
   claim(batch: BatchKey & { run: number }, claim: { claimId: string; lockedBy: string }): Promise<BatchWrite> {

@@ -65,6 +65,9 @@ async function run(args: string[], services: Partial<Services> = {}) {
     batches: { list: async () => [] },
     cancelJob: { cancel: async () => 'ended' },
     completeJob: { stop: async () => undefined },
+    reopenJob: { reopen: async () => undefined },
+    results: { loadRequest: async () => '' },
+    jobsQueue: { send: async () => undefined },
     clients: { s3: { send }, stepFunctions: { send } } as unknown as Services['clients'],
     settings: { bucket: 'bucket', stateMachineArn: 'arn:machine', retentionDays: 30, batchSize: 100, intakeConcurrency: 4 },
     close: async () => void closed++,
@@ -203,7 +206,7 @@ describe('jobs and job', () => {
     expect(stdout).not.toContain(TOKEN);
   });
 
-  it.each([['job'], ['watch'], ['cancel']])('%s exits with 1 for a job that is not there', async (command) => {
+  it.each([['job'], ['watch'], ['cancel'], ['retry']])('%s exits with 1 for a job that is not there', async (command) => {
     const { exitCode, stdout, stderr, closed } = await run([command, 'nobody']);
     expect([exitCode, stdout, closed]).toEqual([1, '', 1]);
     expect(stderr).toContain('There is no job nobody');
