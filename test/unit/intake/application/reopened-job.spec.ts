@@ -201,6 +201,37 @@ describe('a late finisher of the former run', () => {
 });
 
 describe('a late canceller of the former run', () => {
+  const nothing = () => undefined;
+
+  it.each([
+    ['before it reads the rows for the manifest', 'listBatches', [nothing]],
+    ['before the manifest', 'writeManifest', []],
+    ['before the answer', 'answerToken', []],
+    ['before the end', 'end', []],
+  ])('that an operator started and that was paused %s changes nothing', async (_when, call, earlier) => {
+    await w.take();
+    w.received();
+    const [reached, hold] = [deferred(), deferred()];
+    const pause = () => {
+      reached.resolve();
+      return hold.promise;
+    };
+    w.gate.next(call, ...earlier, pause);
+    const late = w.cancelJob.cancel('job-1', 'enough');
+    await reached.promise;
+    await w.finisher().complete('job-1');
+    const manifest = w.results.objects.get('run-1/manifest.json');
+    expect(w.job()).toMatchObject({ status: 'CANCELLED', run: 1 });
+    await w.take(SECOND);
+    const reopened = w.job();
+    hold.resolve();
+    await late;
+    expect(w.job()).toEqual(reopened);
+    expect(w.results.objects.get('run-1/manifest.json')).toBe(manifest);
+    await w.work();
+    expectWhole();
+  });
+
   it.each([
     ['before it lists the batches', 'listBatches'],
     ['before it cancels the first', 'cancelBatch'],
