@@ -3,6 +3,7 @@ import type { ExportJobEntity } from '../../../../src/export-jobs/domain/export-
 import { aNewBatch, aState, leaseOf, RESULT_KEYS, TOKEN } from '../../../support/builders.js';
 import { deferred } from '../../../support/deferred.js';
 import { settled } from '../../../support/fake-clock.js';
+import type { Fault } from '../../../support/fakes/gate.js';
 import { aReopeningWorld, SECOND, TOTAL_TASKS } from '../../../support/reopening.js';
 
 const FAILING = ['file-10', 'file-11', 'file-7'];
@@ -39,6 +40,16 @@ async function cancelled({ batchesToo }: { batchesToo: boolean }) {
   await w.cancelJob.cancelDead('job-1', 1, TOKEN).catch(() => undefined);
   expect([w.job().status, w.job().completedTasks, w.batches.get(1).status]).toEqual(['CANCELLED', 7, batchesToo ? 'cancelled' : 'running']);
   return { lease, pool, messages };
+}
+
+/** Holds the next call of this name back, or one behind these earlier ones, until it is released. */
+function pauseAt(call: string, ...earlier: Fault[]): { reached: Promise<void>; release: () => void } {
+  const [reached, hold] = [deferred(), deferred()];
+  w.gate.next(call, ...earlier, () => {
+    reached.resolve();
+    return hold.promise;
+  });
+  return { reached: reached.promise, release: () => hold.resolve() };
 }
 
 function expectWhole(run = 2, token = SECOND): void {
@@ -173,15 +184,13 @@ describe('a late finisher of the former run', () => {
     ['before the end', 'end'],
   ])('that was paused %s changes nothing', async (_when, call) => {
     await w.take();
-    const [reached, hold] = [deferred(), deferred()];
-    const pause = () => {
-      reached.resolve();
-      return hold.promise;
-    };
     // The last count finds the job whole: its finisher is paused, and another one ends the job.
-    w.gate.next('beginFinalizing', () => w.gate.next(call, pause));
+    const isPaused = new Promise<ReturnType<typeof pauseAt>>((resolve) => {
+      w.gate.next('beginFinalizing', () => resolve(pauseAt(call)));
+    });
     const late = w.work(...FAILING);
-    await reached.promise;
+    const paused = await isPaused;
+    await paused.reached;
     await w.finisher().complete('job-1');
     const manifest = w.results.objects.get('run-1/manifest.json');
     expect(w.job().status).toBe('FAILED');
@@ -189,7 +198,7 @@ describe('a late finisher of the former run', () => {
     const reopened = w.job();
     const messages = w.received();
 
-    hold.resolve();
+    paused.release();
     await late;
     expect(w.job()).toEqual(reopened);
     expect(w.results.objects.get('run-1/manifest.json')).toBe(manifest);
@@ -211,20 +220,15 @@ describe('a late canceller of the former run', () => {
   ])('that an operator started and that was paused %s changes nothing', async (_when, call, earlier) => {
     await w.take();
     w.received();
-    const [reached, hold] = [deferred(), deferred()];
-    const pause = () => {
-      reached.resolve();
-      return hold.promise;
-    };
-    w.gate.next(call, ...earlier, pause);
+    const paused = pauseAt(call, ...earlier);
     const late = w.cancelJob.cancel('job-1', 'enough');
-    await reached.promise;
+    await paused.reached;
     await w.finisher().complete('job-1');
     const manifest = w.results.objects.get('run-1/manifest.json');
     expect(w.job()).toMatchObject({ status: 'CANCELLED', run: 1 });
     await w.take(SECOND);
     const reopened = w.job();
-    hold.resolve();
+    paused.release();
     await late;
     expect(w.job()).toEqual(reopened);
     expect(w.results.objects.get('run-1/manifest.json')).toBe(manifest);
@@ -239,12 +243,11 @@ describe('a late canceller of the former run', () => {
     await w.take();
     w.received();
     w.stepFunctions.close(TOKEN);
-    const hold = deferred();
-    w.gate.next(call, () => hold.promise);
+    const paused = pauseAt(call);
     const canceller = w.cancelJob.cancelDead('job-1', 1, TOKEN);
-    await settled();
+    await paused.reached;
     await w.take(SECOND);
-    hold.resolve();
+    paused.release();
     await canceller;
     expect([0, 1, 2].map((batchNo) => w.batches.get(batchNo).status)).toEqual(['queued', 'queued', 'queued']);
     await w.work();
@@ -253,13 +256,12 @@ describe('a late canceller of the former run', () => {
 
   it('that an operator started is about the run he saw', async () => {
     await w.take();
-    const hold = deferred();
-    w.gate.next('beginFinalizing', () => hold.promise);
+    const paused = pauseAt('beginFinalizing');
     const canceller = w.cancelJob.cancel('job-1', 'enough');
-    await settled();
+    await paused.reached;
     await w.cancelJob.cancelDead('job-1', 1, TOKEN);
     await w.take(SECOND);
-    hold.resolve();
+    paused.release();
     await expect(canceller).resolves.toBe('not-yet');
     await w.work();
     expectWhole();
@@ -320,15 +322,14 @@ describe('a holder of the former run that does not know yet', () => {
     const { receive, pool } = w.holder('the holder of run 1');
     const batch = receive(messages[0]);
     await settled();
-    const hold = deferred();
-    w.gate.next('count', () => hold.promise);
+    const paused = pauseAt('count');
     await pool.succeed('/file-0');
     await w.clock.advance(10_000);
     w.stepFunctions.close(TOKEN);
     await w.cancelJob.cancelDead('job-1', 1, TOKEN);
     await w.take(SECOND);
     const counted = w.job();
-    hold.resolve();
+    paused.release();
     await expect(batch).resolves.toBe('job-over');
     expect(w.job()).toEqual(counted);
     expect(counted).toMatchObject({ completedTasks: 1, batchProgress: new Map([[0, { completed: 1, failed: 0, bytes: 10 }]]) });
@@ -349,15 +350,14 @@ describe('a holder of the former run that does not know yet', () => {
 
 describe('a late expander of the former run', () => {
   it('that creates a row after the reopening looked, has it moved; its messages and its start change nothing', async () => {
-    const hold = deferred();
-    w.gate.next('createBatch', () => hold.promise);
+    const paused = pauseAt('createBatch');
     const late = w.take();
-    await settled();
+    await paused.reached;
     w.stepFunctions.close(TOKEN);
     await w.cancelJob.cancelDead('job-1', 1, TOKEN);
     // It creates batch 0 of run 1 right before the expander of run 2 would.
     w.gate.next('createBatch', async () => {
-      hold.resolve();
+      paused.release();
       await late;
     });
     await w.take(SECOND);
@@ -368,14 +368,15 @@ describe('a late expander of the former run', () => {
 
   it('moves no row out of a newer run', async () => {
     await failed();
-    const hold = deferred();
     await w.take(SECOND);
     w.received();
-    w.gate.next('listBatches', () => hold.promise);
-    const late = w.enqueueBatches.enqueue({ ...w.job(), run: 2 });
+    w.batches.put({ ...w.batches.get(1), run: 1 });
+    const paused = pauseAt('move');
+    const late = w.enqueueBatches.enqueue(w.job());
+    await paused.reached;
     await w.cancelJob.cancel('job-1', 'enough');
     await w.take(THIRD);
-    hold.resolve();
+    paused.release();
     await late;
     expect([0, 1, 2].map((batchNo) => w.batches.get(batchNo).run)).toEqual([3, 3, 3]);
     await w.work();
