@@ -132,7 +132,7 @@ describeJobRepositories((create) => {
   });
 
   describe('ending', () => {
-    it('decides once, on the counters as read', async () => {
+    it('An answer only out of FINALIZING: decides once, on the counters as read', async () => {
       const observed = await job.downloading();
       await job.count(1);
       await expect(jobs.beginFinalizing(observed, anOutcome())).resolves.toEqual(REFUSED);

@@ -125,7 +125,7 @@ describe('a job that is over', () => {
   it.each([
     ['is being answered', { status: 'FINALIZING' as const }],
     ['was cancelled', { status: 'CANCELLED' as const }],
-    ['lives another run', { run: 2 }],
+    ['lives another run (Only into its own run)', { run: 2 }],
   ])('stops the work within one batch heartbeat when it %s', async (_name, change) => {
     w.jobs.put(aJob(change));
     await w.clock.advance(BATCH_BEAT_MS);

@@ -33,7 +33,7 @@ describe('ClaimBatchUseCase', () => {
     await expect(claim()).resolves.toMatchObject({ kind: 'claimed', batch: { lockToken: 1 } });
   });
 
-  it('does not take another consumer of this process for itself', async () => {
+  it('claimId: does not take another consumer of this process for itself', async () => {
     const outcomes = await Promise.all([claim(), claim()]);
     expect(outcomes.map(({ kind }) => kind).sort()).toEqual(['claimed', 'drop']);
   });
@@ -78,6 +78,16 @@ describe('ClaimBatchUseCase', () => {
       batches.put(aBatch({ status, ...aState([0, 1, 2, 3], [4]) }));
       await expect(claim()).resolves.toEqual({ kind: 'drop', reason: 'final' });
       expect(jobs.get('job-1')).toMatchObject({ completedTasks: 4, failedTasks: 1, bytesProcessed: 40, endedBatches: new Set([0]) });
+    },
+  );
+
+  it.each(['succeeded', 'dead'] as const)(
+    'A count-up only for a row of the job’s run: a batch that was %s in run 1 and is not moved yet is not counted into run 2',
+    async (status) => {
+      jobs.put(aJob({ run: 2 }));
+      batches.put(aBatch({ status, ...aState([0, 1, 2, 3], [4]) }));
+      await expect(claims.claim({ ...MESSAGE, run: 2 }, 'me')).resolves.toEqual({ kind: 'drop', reason: 'other-run' });
+      expect(jobs.get('job-1')).toEqual(aJob({ run: 2 }));
     },
   );
 

@@ -27,6 +27,14 @@ describe('CompleteJobUseCase.complete', () => {
     expect(f.metrics.increments).toContainEqual({ name: 'jobs_total', value: 1, labels: { status: 'COMPLETED' } });
   });
 
+  it('An answer only out of FINALIZING: the outcome is written before the token is answered, whatever dies in between', async () => {
+    f.gate.next('beginFinalizing', 'unavailable');
+    await expect(f.completeJob.complete('job-1')).rejects.toThrow('unavailable');
+    expect(f.stepFunctions.answers).toEqual([]);
+    await f.completeJob.complete('job-1');
+    expect(f.gate.calls.indexOf('beginFinalizing')).toBeLessThan(f.gate.calls.indexOf('answerToken'));
+  });
+
   it('answers failure with the first failed tasks when more failed than tolerated', async () => {
     f.jobs.put(aJob({ completedTasks: 9, failedTasks: 1 }));
     f.results.firstFailures = [{ index: 4, url: 'https://origin.test/4?secret=1', key: 'file-4', code: 'HTTP_404', message: null }];
@@ -77,8 +85,9 @@ describe('CompleteJobUseCase.complete', () => {
     ['is still running', aSummary(1, { status: 'running' })],
     ['is still queued', aSummary(1, { status: 'queued' })],
     ['is of another run', aSummary(1, { run: 2 })],
+    ['is not there', undefined],
   ])('Finisher gives up unless all rows are final and of its run: when a batch %s', async (_name, row) => {
-    f.batches.rows = [aSummary(0), row];
+    f.batches.rows = [aSummary(0), ...(row === undefined ? [] : [row])];
     await expect(f.completeJob.complete('job-1')).resolves.toBe('not-yet');
     expect(f.results.objects.size).toBe(0);
     expect(f.stepFunctions.answers).toEqual([]);
@@ -104,7 +113,7 @@ describe('CompleteJobUseCase.complete', () => {
     expect(f.jobs.get('job-1').status).toBe('DOWNLOADING');
   });
 
-  it('answers nothing when the job was reopened while the manifest was written', async () => {
+  it('Finisher gives up unless all rows are final and of its run: when the job was reopened while the manifest was written', async () => {
     f.gate.next('writeManifest', () => void f.jobs.put(aJob({ run: 2, status: 'FINALIZING' })));
     await f.completeJob.complete('job-1');
     expect(f.stepFunctions.answers).toEqual([]);
