@@ -71,14 +71,6 @@ const CLAIMING: readonly Mutation[] = [
     replace: "if (claim.kind === 'claimed') await deleteMessage().catch(",
     specs: ON_RUN,
   },
-  {
-    rule: 'Message deleted after the claim, claimed or not',
-    fault: 'it is kept until the batch has ended',
-    file: RUN,
-    find: 'await deleteMessage().catch(',
-    replace: 'const deleted = this.services.clock.sleep(1).then(deleteMessage);\n    void deleted.catch(',
-    specs: ON_RUN,
-  },
 ];
 
 const LEASE: readonly Mutation[] = [

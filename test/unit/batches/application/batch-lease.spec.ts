@@ -106,8 +106,8 @@ describe('Unknown is not lost; the local fence ends it at 2/3 TTL', () => {
     await w.clock.advance((BATCH_TTL_MS * 2) / 3 - 1);
     expect(me.pool.running).toHaveLength(3);
     await w.clock.advance(1);
-    await expect(run).resolves.toBe('fenced');
     expect(me.pool.running).toEqual([]);
+    await expect(run).resolves.toBe('fenced');
     expect(row()).toMatchObject({ status: 'running', completed: 0 });
   });
 
@@ -117,6 +117,7 @@ describe('Unknown is not lost; the local fence ends it at 2/3 TTL', () => {
     await w.clock.advance((BATCH_TTL_MS * 2) / 3 - 1);
     expect(me.pool.running).toHaveLength(3);
     await w.clock.advance(1);
+    expect(me.pool.running).toEqual([]);
     await expect(run).resolves.toBe('fenced');
   });
 });

@@ -97,7 +97,10 @@ describe('one turn', () => {
     f.jobs.put(aJobNamed('a', { completedTasks: 10 }), aJobNamed('b'));
     f.batches.rows = [aSummary(0), aSummary(1)];
     f.gate.next('writeManifest', () => manifest.promise);
-    await expect(trigger()).resolves.toMatchObject({ beats: 2, finishes: 1 });
+    const first = trigger();
+    await settled();
+    expect(beats.size).toBe(2);
+    await expect(first).resolves.toMatchObject({ beats: 2, finishes: 1 });
     await expect(trigger()).resolves.toMatchObject({ beats: 2, finishes: 0 });
     manifest.resolve();
     await f.completeJob.idle();
