@@ -1,3 +1,4 @@
+import { GetCommand } from '@aws-sdk/lib-dynamodb';
 import { defineResources, type TableDefinition } from '../../infra/resources.js';
 import { createTable, startDynamoDb } from '../../infra/local-aws/dynamodb.js';
 import { FaultRules } from '../../infra/local-aws/gateway-faults.js';
@@ -8,6 +9,9 @@ export interface EmbeddedDynamoDb {
   documents: AwsClients['documents'];
   jobsTable: string;
   batchesTable: string;
+  tables: readonly TableDefinition[];
+  /** A row of the jobs table. */
+  item(key: { jobId: string }): Promise<Record<string, unknown>>;
   close(): Promise<void>;
 }
 
@@ -22,6 +26,8 @@ export async function startEmbeddedDynamoDb(): Promise<EmbeddedDynamoDb> {
     documents: clients.documents,
     jobsTable: jobs.name,
     batchesTable: batches.name,
+    tables,
+    item: async (Key) => (await clients.documents.send(new GetCommand({ TableName: jobs.name, Key, ConsistentRead: true }))).Item ?? {},
     close: async () => {
       clients.destroy();
       await endpoint.close();

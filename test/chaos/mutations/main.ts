@@ -1,6 +1,6 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { Lane } from './lane.js';
 import { mutate, type Mutation } from './mutation.js';
@@ -13,7 +13,8 @@ import { row, shortfall, toJson, type Tried } from './report.js';
  * copy as it is.
  */
 
-const REPOSITORY = resolve(import.meta.dirname, '../../..');
+/** npm starts scripts at the root of the repository. */
+const REPOSITORY = process.cwd();
 /** Copies, and runs at the same time. */
 const LANES = 2;
 const TIME_LIMIT_MS = 480_000;

@@ -10,6 +10,13 @@ export class FakeBatchQueue extends BatchQueuePort {
     super();
   }
 
+  /** What `isEmpty` answers. */
+  empty = true;
+
+  isEmpty(): Promise<boolean> {
+    return this.gate.pass('isEmpty', () => this.empty);
+  }
+
   send(messages: readonly BatchMessage[]): Promise<void> {
     return this.gate.pass('send', () => void this.sent.push(...messages));
   }
@@ -27,7 +34,7 @@ export class FakeBatchFiles extends BatchFilesPort {
     super();
   }
 
-  loadSegment(): Promise<Segment> {
+  loadSegment(..._at: Parameters<BatchFilesPort['loadSegment']>): Promise<Segment> {
     return this.gate.pass('loadSegment', () => this.segment);
   }
 

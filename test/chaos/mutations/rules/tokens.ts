@@ -156,8 +156,8 @@ const ENDING: readonly Mutation[] = [
     rule: 'An answer only out of FINALIZING',
     fault: 'the outcome is decided on counters that have moved since',
     file: REPOSITORY,
-    find: "SAME_RUN, 'completedTasks = :completed', 'failedTasks = :failed'].join(",
-    replace: `SAME_RUN, ${alwaysTrue("'completedTasks = :completed'")}, ${alwaysTrue("'failedTasks = :failed'")}].join(`,
+    find: 'SAME_RUN, COUNTERS_AS_OBSERVED, PROGRESS_AS_OBSERVED]',
+    replace: `SAME_RUN, ${alwaysTrue('COUNTERS_AS_OBSERVED')}, PROGRESS_AS_OBSERVED]`,
     specs: ON_ROWS,
   },
   {
@@ -199,14 +199,6 @@ const ENDING: readonly Mutation[] = [
     find: 'run-${run}/manifest.json',
     replace: 'run/manifest.json',
     specs: ON_LAYOUT,
-  },
-  {
-    rule: 'Finish and repair never stand in front of a beat',
-    fault: 'a turn waits for a finish before it beats',
-    file: 'src/export-jobs/application/heartbeat-orchestrator.service.ts',
-    find: 'if (decision.finish && this.beginFinish(job)) finishes++;',
-    replace: 'if (decision.finish && this.beginFinish(job)) finishes++;\n      await this.finishing.get(job.jobId);',
-    specs: ['unit/export-jobs/application/heartbeat-orchestrator.service.spec.ts'],
   },
 ];
 
