@@ -44,6 +44,19 @@ describe('a drain', () => {
     await expect(Promise.race([received, settled().then(() => 'runs')])).resolves.toBe('runs');
   });
 
+  it('is not over before the batch is handed back', async () => {
+    const sending = deferred();
+    w.gate.next('send', () => sending.promise);
+    const { run } = await me.begin();
+    const drained = me.drain(0);
+    await w.clock.advance(5_000);
+    expect(row().status).toBe('queued');
+    await expect(Promise.race([drained, settled().then(() => 'goes on')])).resolves.toBe('goes on');
+    sending.resolve();
+    await Promise.all([drained, run]);
+    expect(w.queue.sent).toEqual([BATCH_MESSAGE]);
+  });
+
   it('aborts what still runs when its time to finish is over', async () => {
     const { run } = await me.begin();
     const drained = me.drain(15_000);

@@ -364,10 +364,14 @@ describe('a job without progress', () => {
 
   it('Ages on my own clock, by what I saw move: is not given up for the time in which this process was frozen', async () => {
     orchestrator.start();
-    await f.clock.advance(INTERVAL_MS - 1);
+    await f.clock.advance(REPAIR_AFTER_MS + INTERVAL_MS);
+    expect(f.gate.calls).toContain('listBatches');
     f.gate.next('listActive', () => f.clock.sleep(STALL_TIMEOUT_MS * 2));
-    await f.clock.advance(STALL_TIMEOUT_MS * 2 + 3 * INTERVAL_MS);
+    await f.clock.advance(STALL_TIMEOUT_MS * 2);
+    const beatsBefore = beatsOf('a').length;
+    await f.clock.advance(3 * INTERVAL_MS);
     expect(status()).toBe('DOWNLOADING');
+    expect(beatsOf('a').length).toBeGreaterThan(beatsBefore);
   });
 
   it('whose messages were lost gets them again, at the first look and then at most every JOB_REPAIR_AFTER_MS', async () => {
