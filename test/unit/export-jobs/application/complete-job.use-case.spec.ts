@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { aJob, aJobWithoutPlan, aPlan, TOKEN, withoutToken } from '../../../support/builders.js';
+import { aJob, aJobWithoutPlan, anOutcome, aPlan, TOKEN, withoutToken } from '../../../support/builders.js';
 import { settled } from '../../../support/fake-clock.js';
 import { aFinisher, aSummary } from '../../../support/finisher.js';
 
@@ -168,6 +168,20 @@ describe('CompleteJobUseCase.fail', () => {
     f.gate.next('beginFinalizing', async () => void (await f.another().complete('job-1')));
     await expect(f.completeJob.fail('job-1', ERROR)).resolves.toBe('ended');
     expect(f.stepFunctions.answers).toMatchObject([{ kind: 'success' }]);
+  });
+
+  it('goes on with the outcome of a finisher that died while it answered', async () => {
+    f.jobs.put(aJob({ ...WHOLE, status: 'FINALIZING', outcome: anOutcome() }));
+    await expect(f.completeJob.fail('job-1', ERROR)).resolves.toBe('ended');
+    expect(f.stepFunctions.answers).toMatchObject([{ kind: 'success' }]);
+    expect(f.jobs.get('job-1').status).toBe('COMPLETED');
+  });
+
+  it('writes nothing when the job is not any more what the failure is about', async () => {
+    const job = f.jobs.get('job-1');
+    await expect(f.completeJob.fail('job-1', ERROR, ({ run }) => run === 2)).resolves.toBe('not-yet');
+    expect(f.jobs.get('job-1')).toEqual(job);
+    expect(f.stepFunctions.answers).toEqual([]);
   });
 
   it('ends the job also when a finisher of this process was just finding that it does not add up', async () => {
