@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { FaultRule } from '../../infra/local-aws/gateway-faults.js';
 import { ExportFixture } from './export-fixture.js';
+import { expectWholeJob } from './whole-job.js';
 
 jest.setTimeout(60_000);
 
@@ -69,6 +70,28 @@ describe('a reply that is lost after the write was applied changes no total', ()
   it('of the answer to the token', async () => {
     lose({ service: 'states', operation: 'SendTaskSuccess', times: 1 });
     await runJob('answer');
+  });
+
+  it('of every write to the tables, once, in a job of 1,000 files', async () => {
+    const applied = new Set<string>();
+    let retried = 0;
+    lose({
+      service: 'dynamodb',
+      when: (body) => {
+        // Only a write has one. The SDK's next try of it is the same to the byte.
+        if ((body as UpdateBody).ConditionExpression === undefined) return false;
+        const write = JSON.stringify(body);
+        const isRetry = applied.has(write);
+        if (isRetry) retried++;
+        applied.add(write);
+        return !isRetry;
+      },
+    });
+    const files = fixture.smallFiles(1_000, 'every-write');
+    const execution = await fixture.startExecution({ source: { files } });
+    await expectWholeJob(fixture, { ...execution, total: 1_000 });
+    expect(retried).toBeGreaterThan(10);
+    for (let index = 0; index < 1_000; index++) expect(fixture.origin.hitsOf(`/every-write/${index}`)).toBe(1);
   });
 
   it('of every tenth write to the tables', async () => {
