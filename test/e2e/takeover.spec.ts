@@ -77,7 +77,7 @@ describe('a coordinator that dies', () => {
     for (const victim of ['a', 'b']) await services.get(victim)?.kill();
     job.open();
     await expectWholeJob(fixture, job);
-    expect(new Set(await reclaimedFrom(job.jobId))).toEqual(new Set(['a', 'b']));
+    expect(await reclaimedFrom(job.jobId)).toEqual(expect.arrayContaining(['a', 'b']));
   });
 
   it('frozen for twice the TTL changes no row and no listed result when it wakes', async () => {

@@ -9,7 +9,8 @@ interface Job {
 
 /** The execution succeeds, and every file came once into the counters, the bucket and the result lines; the token was answered once. */
 export async function expectWholeJob(fixture: ExportFixture, { arn, jobId, total }: Job, timeoutMs = 60_000): Promise<void> {
-  expect((await fixture.ended(arn, timeoutMs)).status).toBe('SUCCEEDED');
+  const { status, error, cause } = await fixture.ended(arn, timeoutMs);
+  expect([status, error, cause]).toEqual(['SUCCEEDED', undefined, undefined]);
   expect(await fixture.jobIn(jobId, 'COMPLETED')).toMatchObject({
     totalTasks: total,
     completedTasks: total,
