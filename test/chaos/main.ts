@@ -1,0 +1,75 @@
+import { randomInt } from 'node:crypto';
+import { parseArgs } from 'node:util';
+import { describeEvent, EVENT_KINDS, planRun, type EventKind, type RunPlan } from './plan.js';
+import { performRun, type RunResult } from './run.js';
+
+interface Arguments {
+  runs: number;
+  seed: number;
+  without: EventKind[];
+}
+
+const USAGE = `npm run test:chaos -- [--runs <n>] [--seed <n>] [--without <kind>,…]
+  --runs     how many runs (1); run i has the seed of the first plus i
+  --seed     of the first run; a random one by default. It decides all that a run decides itself.
+  --without  events left out, the rest of the plan stays: ${EVENT_KINDS.join(', ')}`;
+
+function readArguments(): Arguments {
+  const { values } = parseArgs({
+    options: { runs: { type: 'string' }, seed: { type: 'string' }, without: { type: 'string' } },
+  });
+  const runs = Number(values.runs ?? 1);
+  const seed = Number(values.seed ?? randomInt(1_000_000));
+  const without = (values.without ?? '').split(',').filter((kind) => kind !== '') as EventKind[];
+  if (!(runs > 0) || !Number.isSafeInteger(seed) || without.some((kind) => !EVENT_KINDS.includes(kind))) throw new Error('unusable');
+  return { runs, seed, without };
+}
+
+function usageOr<T>(read: () => T): T {
+  try {
+    return read();
+  } catch {
+    console.error(USAGE);
+    process.exit(2);
+  }
+}
+
+function lineOf(name: string, plan: RunPlan, { tasks, faults, tookMs, problems }: RunResult): string {
+  const work = `${plan.jobs.length} ${plan.jobs.length === 1 ? 'job' : 'jobs'}, ${tasks} tasks`;
+  const events = plan.events.map(describeEvent).join('; ') || 'no events';
+  const verdict = problems.length === 0 ? 'ok' : 'FAILED';
+  return `${name}  seed ${plan.seed}  ${verdict}  ${(tookMs / 1_000).toFixed(1)} s  ${work}, ${faults} network faults: ${events}`;
+}
+
+/** A signal ends the run under way and the processes it started. */
+function endOnSignal(): AbortSignal {
+  const ending = new AbortController();
+  for (const [name, code] of [
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+  ] as const)
+    process.once(name, () => {
+      ending.abort();
+      process.exit(code);
+    });
+  process.once('exit', () => ending.abort());
+  return ending.signal;
+}
+
+const { runs, seed, without } = usageOr(readArguments);
+const ending = endOnSignal();
+const startedAt = performance.now();
+const failed: number[] = [];
+for (let index = 0; index < runs; index++) {
+  const plan = planRun(seed + index, without);
+  const result = await performRun(plan, ending);
+  console.log(lineOf(`run ${index + 1}/${runs}`, plan, result));
+  if (result.problems.length === 0) continue;
+  failed.push(plan.seed);
+  for (const problem of result.problems.slice(0, 20)) console.log(`    ${problem}`);
+  console.log(`    everything about it: ${result.keptIn}`);
+}
+console.log(`\n${runs} runs in ${((performance.now() - startedAt) / 1_000).toFixed(0)} s, seeds ${seed} to ${seed + runs - 1}`);
+if (failed.length > 0) console.log(`Failed: seed ${failed.join(', ')}. Again: npm run test:chaos -- --seed ${failed[0]}`);
+console.log(`${runs - failed.length} passed, ${failed.length} failed`);
+process.exit(failed.length === 0 ? 0 : 1);
