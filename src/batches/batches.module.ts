@@ -10,7 +10,6 @@ import { WorkerPoolModule } from '../worker-pool/worker-pool.module.js';
 import { BatchConsumer } from './adapters/batch.consumer.js';
 import { ReclaimLoop } from './adapters/reclaim.loop.js';
 import { S3BatchFilesAdapter } from './adapters/s3-batch-files.adapter.js';
-import { SqsBatchQueueAdapter } from './adapters/sqs-batch-queue.adapter.js';
 import { BatchFilesPort } from './application/batch-files.port.js';
 import { BatchQueuePort } from './application/batch-queue.port.js';
 import { BatchRepositoryPort } from './application/batch-repository.port.js';
@@ -22,19 +21,11 @@ import { ReclaimStaleBatchesUseCase } from './application/reclaim-stale-batches.
 import { ReleaseBatchUseCase } from './application/release-batch.use-case.js';
 import { RunBatchUseCase } from './application/run-batch.use-case.js';
 import { TaskDispatcherService } from './application/task-dispatcher.service.js';
-import { BatchRecordsModule } from './batch-records.module.js';
-
-const BATCHES_QUEUE = Symbol('BATCHES_QUEUE');
+import { BATCHES_QUEUE, BatchRecordsModule } from './batch-records.module.js';
 
 @Module({
   imports: [BatchRecordsModule, ExportJobsModule, WorkerPoolModule],
   providers: [
-    {
-      provide: BATCHES_QUEUE,
-      inject: [AwsClients, CONFIGURATION, Clock],
-      useFactory: ({ sqs }: AwsClients, { queues }: Configuration, clock: Clock) => new SqsQueue(sqs, queues.batchesUrl, clock),
-    },
-    { provide: BatchQueuePort, inject: [BATCHES_QUEUE], useFactory: (queue: SqsQueue) => new SqsBatchQueueAdapter(queue) },
     { provide: BatchFilesPort, inject: [AwsClients], useFactory: ({ s3 }: AwsClients) => new S3BatchFilesAdapter(s3) },
     {
       provide: TaskDispatcherService,
@@ -120,7 +111,7 @@ const BATCHES_QUEUE = Symbol('BATCHES_QUEUE');
       provide: BatchConsumer,
       inject: [CONFIGURATION, BATCHES_QUEUE, RunBatchUseCase, TransferPool, Clock, AppLogger],
       useFactory: (
-        { batches, visibility }: Configuration,
+        { batches, visibility, repair }: Configuration,
         queue: SqsQueue,
         runBatch: RunBatchUseCase,
         pool: TransferPool,
@@ -131,6 +122,7 @@ const BATCHES_QUEUE = Symbol('BATCHES_QUEUE');
           // A pool that has lost all its threads could only hold batches, not run them.
           {
             maxInHand: () => (pool.capacity === 0 ? 0 : batches.maxInHand),
+            stallTimeoutMs: repair.stallTimeoutMs,
             ...(visibility.timeoutS === undefined ? {} : { visibilityTimeoutS: visibility.timeoutS }),
           },
           queue,

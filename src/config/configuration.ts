@@ -53,7 +53,7 @@ export interface Configuration {
     readonly taskMaxAttempts: number;
   };
   readonly reclaim: { readonly enabled: boolean; readonly intervalMs: number; readonly maxAttempts: number };
-  readonly repair: { readonly afterMs: number; readonly stallTimeoutMs: number };
+  readonly repair: { readonly repairAfterMs: number; readonly stallTimeoutMs: number };
   readonly fleet: { readonly heartbeatIntervalMs: number };
   readonly pool: {
     readonly size: number;
@@ -136,7 +136,7 @@ function toConfiguration(env: Environment): Configuration {
       taskMaxAttempts: env.TASK_MAX_ATTEMPTS,
     },
     reclaim: { enabled: env.RECLAIM_ENABLED, intervalMs: env.RECLAIM_INTERVAL_MS, maxAttempts: env.RECLAIM_MAX_ATTEMPTS },
-    repair: { afterMs: env.JOB_REPAIR_AFTER_MS, stallTimeoutMs: env.JOB_STALL_TIMEOUT_MS },
+    repair: { repairAfterMs: env.JOB_REPAIR_AFTER_MS, stallTimeoutMs: env.JOB_STALL_TIMEOUT_MS },
     fleet: { heartbeatIntervalMs: env.COORDINATOR_HEARTBEAT_INTERVAL_MS },
     pool: {
       size: env.WORKER_POOL_SIZE,

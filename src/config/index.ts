@@ -1,3 +1,4 @@
 /** Nest token of the frozen `Configuration`. */
 export const CONFIGURATION = Symbol('CONFIGURATION');
 export { ConfigurationError, EXIT_CONFIGURATION, loadConfiguration, type Configuration } from './configuration.js';
+export { stallTimeoutProblem } from './validation.schema.js';

@@ -11,10 +11,13 @@ import { SoleCoordinatorAdapter } from './adapters/sole-coordinator.adapter.js';
 import { CancelJobUseCase } from './application/cancel-job.use-case.js';
 import { CompleteJobUseCase } from './application/complete-job.use-case.js';
 import { HeartbeatOrchestratorService } from './application/heartbeat-orchestrator.service.js';
+import { JobBatchesPort } from './application/job-batches.port.js';
+import { JobCareService } from './application/job-care.service.js';
 import { JobCounterService } from './application/job-counter.service.js';
 import { JobResultsPort } from './application/job-results.port.js';
 import { JobStateRepositoryPort } from './application/job-state-repository.port.js';
 import { LiveCoordinatorsPort } from './application/live-coordinators.port.js';
+import { RepairJobUseCase } from './application/repair-job.use-case.js';
 import { SettleTokenService } from './application/settle-token.service.js';
 import { StepFunctionsPort } from './application/step-functions.port.js';
 import { TaskHeartbeatService } from './application/task-heartbeat.service.js';
@@ -62,27 +65,42 @@ import { TaskHeartbeatService } from './application/task-heartbeat.service.js';
       ) => new TaskHeartbeatService(stepFunctions, port, jobs, cancelJob, clock, logger, metrics),
     },
     {
+      provide: RepairJobUseCase,
+      inject: [CONFIGURATION, JobBatchesPort, LiveCoordinatorsPort, JobCounterService, CompleteJobUseCase, Clock, AppLogger, Metrics],
+      useFactory: (
+        { repair }: Configuration,
+        batches: JobBatchesPort,
+        coordinators: LiveCoordinatorsPort,
+        counter: JobCounterService,
+        completeJob: CompleteJobUseCase,
+        clock: Clock,
+        logger: AppLogger,
+        metrics: Metrics,
+      ) => new RepairJobUseCase(repair, { batches, coordinators, counter, completeJob, clock, logger, metrics }),
+    },
+    JobCareService,
+    {
       provide: HeartbeatOrchestratorService,
       inject: [
         CONFIGURATION,
         JobStateRepositoryPort,
         LiveCoordinatorsPort,
         TaskHeartbeatService,
-        CompleteJobUseCase,
+        JobCareService,
         Clock,
         AppLogger,
         Metrics,
       ],
       useFactory: (
-        { stepFunctions }: Configuration,
+        { stepFunctions, repair }: Configuration,
         jobs: JobStateRepositoryPort,
         coordinators: LiveCoordinatorsPort,
         heartbeats: TaskHeartbeatService,
-        completeJob: CompleteJobUseCase,
+        care: JobCareService,
         clock: Clock,
         logger: AppLogger,
         metrics: Metrics,
-      ) => new HeartbeatOrchestratorService(stepFunctions, jobs, coordinators, heartbeats, completeJob, clock, logger, metrics),
+      ) => new HeartbeatOrchestratorService({ ...stepFunctions, ...repair }, jobs, coordinators, heartbeats, care, clock, logger, metrics),
     },
     HeartbeatOrchestratorLifecycle,
   ],

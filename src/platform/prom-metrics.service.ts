@@ -11,6 +11,7 @@ const COUNTERS = {
   stepfunctions_timeout_total: ['Dead tokens whose last accepted heartbeat was older than HeartbeatSeconds', []],
   executions_gone_total: ['Jobs whose execution was found gone', []],
   jobs_total: ['Jobs that ended', ['status']],
+  jobs_stalled_total: ['Jobs given up because nothing of them moved', []],
   tasks_total: ['Tasks that ended', ['outcome', 'code']],
   bytes_total: ['Bytes of ended tasks', []],
   batches_reclaimed_total: ['Stale batches taken from their holders', ['type', 'outcome']],

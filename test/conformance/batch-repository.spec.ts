@@ -66,7 +66,9 @@ describe.each<[string, (clock: FakeClock) => BatchRepositoryPort]>([
   it('is claimed once, with the next lockToken and a new count of checkpoints', async () => {
     const now = clock.nowIso();
     const row = await claimed();
-    expect(row).toEqual(aBatch({ jobId, ...CLAIM, status: 'running', lockToken: 1, lockedAt: now, heartbeatAt: now, progressedAt: now }));
+    expect(row).toEqual(
+      aBatch({ jobId, ...CLAIM, status: 'running', lockToken: 1, lockedAt: now, heartbeatAt: now, progressedAt: now, pausedMs: 0 }),
+    );
     await expect(batches.claim(batch, { claimId: 'claim-2', lockedBy: 'another' })).resolves.toEqual(REFUSED);
     expect(await found()).toEqual(row);
   });
@@ -84,6 +86,24 @@ describe.each<[string, (clock: FakeClock) => BatchRepositoryPort]>([
     const row = written(await batches.checkpoint(lease, 1, aState([0, 2], [3]), true));
     expect(row).toMatchObject({ ...aState([0, 2], [3]), seq: 1, heartbeatAt: clock.nowIso(), progressedAt: clock.nowIso() });
     expect(await found()).toEqual(row);
+  });
+
+  it('tells how much longer a task waits out a Retry-After, until the next claim', async () => {
+    const lease = leaseOf(await claimed());
+    expect(written(await batches.checkpoint(lease, 1, aState([]), false, 300_000))).toMatchObject({ pausedMs: 300_000 });
+    await batches.release(lease);
+    expect(written(await batches.claim(batch, CLAIM))).toMatchObject({ pausedMs: 0 });
+    expect((await batches.list(jobId))[0]).toMatchObject({ lockToken: 2, completed: 0, bytes: 0, pausedMs: 0, lockedBy: CLAIM.lockedBy });
+  });
+
+  it('Re-send IF enqueuedAt as observed: of two who look one marks it sent', async () => {
+    const observed = await found();
+    const marked = written(await batches.markSent(observed, 'later'));
+    expect(marked).toEqual({ ...observed, enqueuedAt: 'later' });
+    await expect(batches.markSent(observed, 'later still')).resolves.toEqual(REFUSED);
+    await expect(batches.markSent({ ...marked, run: 2 }, 'later still')).resolves.toEqual(REFUSED);
+    const { enqueuedAt } = await claimed();
+    await expect(batches.markSent({ ...marked, enqueuedAt }, 'later still')).resolves.toEqual(REFUSED);
   });
 
   it('says progress only when it is told so', async () => {

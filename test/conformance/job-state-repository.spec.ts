@@ -144,6 +144,12 @@ describeJobRepositories((create) => {
       expect((await job.found()).outcome).toEqual(anOutcome());
     });
 
+    it('Stalled IF lastProgressAt as observed', async () => {
+      const observed = await job.downloading();
+      await expect(jobs.beginFinalizing({ ...observed, lastProgressAt: 'earlier' }, anOutcome())).resolves.toEqual(REFUSED);
+      expect((await job.found()).status).toBe('DOWNLOADING');
+    });
+
     it('decides for the run and the status it has observed only', async () => {
       const observed = await job.downloading();
       await expect(jobs.beginFinalizing({ ...observed, run: 2 }, anOutcome())).resolves.toEqual(REFUSED);

@@ -43,7 +43,7 @@ export function aBatchWorld() {
     const settler = new SettleTokenService(stepFunctions, clock, logger);
     const completeJob = new CompleteJobUseCase(
       jobs,
-      new JobBatchesAdapter(batches),
+      new JobBatchesAdapter(batches, queue, clock),
       new FakeJobResults(gate),
       settler,
       clock,

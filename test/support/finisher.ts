@@ -2,6 +2,7 @@ import { CancelJobUseCase } from '../../src/export-jobs/application/cancel-job.u
 import { CompleteJobUseCase } from '../../src/export-jobs/application/complete-job.use-case.js';
 import type { BatchSummary } from '../../src/export-jobs/application/job-batches.port.js';
 import { SettleTokenService } from '../../src/export-jobs/application/settle-token.service.js';
+import { START_ISO } from './builders.js';
 import { FakeJobBatches, FakeJobResults } from './fakes/fake-job-ports.js';
 import { FakeStepFunctions } from './fakes/fake-step-functions.js';
 import { Gate } from './fakes/gate.js';
@@ -31,5 +32,17 @@ export function aFinisher() {
 export function aSummary(batchNo: number, over: Partial<BatchSummary> = {}): BatchSummary {
   const succeeded = { key: `SUCCEEDED_${batchNo}`, size: 1 };
   const failed = { key: `FAILED_${batchNo}`, size: 1 };
-  return { batchNo, run: 1, status: 'succeeded', segmentKey: `segment-${batchNo}`, failed: 0, resultKeys: { succeeded, failed }, ...over };
+  return {
+    batchNo,
+    run: 1,
+    status: 'succeeded',
+    segmentKey: `segment-${batchNo}`,
+    completed: 5,
+    failed: 0,
+    bytes: 50,
+    lockToken: 1,
+    enqueuedAt: START_ISO,
+    resultKeys: { succeeded, failed },
+    ...over,
+  };
 }

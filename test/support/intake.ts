@@ -33,7 +33,7 @@ export function anIntake({ heartbeatEnabled = true } = {}) {
   const segments = new FakeSegmentWriter(gate);
   const deadLetters = new FakeDeadLetters();
   const settler = new SettleTokenService(stepFunctions, clock, logger);
-  const jobBatches = new JobBatchesAdapter(batches);
+  const jobBatches = new JobBatchesAdapter(batches, queue, clock);
   const completeJob = new CompleteJobUseCase(jobs, jobBatches, results, settler, clock, logger, metrics);
   const cancelJob = new CancelJobUseCase(jobs, jobBatches, completeJob, logger, metrics);
   const heartbeats = new TaskHeartbeatService({ maxBeatsPerSecond: 100 }, stepFunctions, jobs, cancelJob, clock, logger, metrics);

@@ -37,7 +37,15 @@ export function aReclaimWorld() {
     const metrics = new RecordingMetrics();
     const leases = new LeaseService(batches, clock);
     const settler = new SettleTokenService(stepFunctions, clock, logger);
-    const completeJob = new CompleteJobUseCase(jobs, new JobBatchesAdapter(batches), results, settler, clock, logger, metrics);
+    const completeJob = new CompleteJobUseCase(
+      jobs,
+      new JobBatchesAdapter(batches, queue, clock),
+      results,
+      settler,
+      clock,
+      logger,
+      metrics,
+    );
     const giveUpBatch = new GiveUpBatchUseCase(jobs, batches, files, new JobCounterService(jobs), completeJob);
     const settings = {
       heartbeatIntervalMs: BATCH_BEAT_MS,

@@ -28,6 +28,7 @@ const batchRowSchema = z.object({
   lockedAt: z.string().optional(),
   heartbeatAt: z.string().optional(),
   progressedAt: z.string().optional(),
+  pausedMs: count.optional(),
   attempts: count,
   reclaimId: z.string().optional(),
   reclaimMark: count.optional(),
@@ -43,10 +44,17 @@ const summarySchema = batchRowSchema.pick({
   run: true,
   status: true,
   segmentKey: true,
+  completed: true,
   failed: true,
+  bytes: true,
   resultKeys: true,
+  lockToken: true,
   lockedBy: true,
   lockedAt: true,
+  heartbeatAt: true,
+  progressedAt: true,
+  pausedMs: true,
+  enqueuedAt: true,
 });
 
 /** @throws ZodError when the row is of another version or was written by something else. */

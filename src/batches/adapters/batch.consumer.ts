@@ -1,6 +1,13 @@
+import { stallTimeoutProblem } from '../../config/index.js';
 import type { DrainDeadlines, LifecyclePart } from '../../platform/index.js';
-import { PollLoop, resolveVisibilityTimeoutS, type ReceivedMessage, type SqsQueue } from '../../platform/sqs/index.js';
-import type { AppLogger, Clock } from '../../shared/index.js';
+import {
+  FALLBACK_VISIBILITY_S,
+  PollLoop,
+  resolveVisibilityTimeoutS,
+  type ReceivedMessage,
+  type SqsQueue,
+} from '../../platform/sqs/index.js';
+import { AppError, type AppLogger, type Clock } from '../../shared/index.js';
 import type { RunBatchUseCase } from '../application/run-batch.use-case.js';
 import { parseBatchMessage } from './batch-message.schema.js';
 
@@ -12,15 +19,20 @@ export class BatchConsumer implements LifecyclePart {
   private loop: PollLoop | undefined;
 
   constructor(
-    private readonly settings: { maxInHand: () => number; visibilityTimeoutS?: number },
+    private readonly settings: { maxInHand: () => number; visibilityTimeoutS?: number; stallTimeoutMs: number },
     private readonly queue: SqsQueue,
     private readonly runBatch: RunBatchUseCase,
     private readonly tools: { clock: Clock; logger: AppLogger },
   ) {}
 
+  /** @throws AppError when a message that a dying worker swallows would come back too late to save its job */
   async start(): Promise<void> {
     const { clock, logger } = this.tools;
-    const visibilityTimeoutS = await resolveVisibilityTimeoutS(this.queue, this.settings.visibilityTimeoutS, logger);
+    const { stallTimeoutMs } = this.settings;
+    const fallbackS = Math.min(FALLBACK_VISIBILITY_S, Math.floor(stallTimeoutMs / 3_000));
+    const visibilityTimeoutS = await resolveVisibilityTimeoutS(this.queue, this.settings.visibilityTimeoutS, logger, fallbackS);
+    if (stallTimeoutMs < visibilityTimeoutS * 3_000)
+      throw new AppError('STALL_TIMEOUT_TOO_SHORT', stallTimeoutProblem(stallTimeoutMs, visibilityTimeoutS), { disposition: 'fatal' });
     this.loop = new PollLoop({
       name: 'Batches queue',
       queue: this.queue,

@@ -15,8 +15,11 @@ const NEWER_THAN_WRITTEN = 'seq < :seq';
 
 const NAMES = { '#status': 'status', '#run': 'run' };
 /** A thousand rows with their bitmaps and failures would not fit the memory of a finisher. */
-const SUMMARY_ATTRIBUTES = 'v, batchNo, #run, #status, segmentKey, failed, resultKeys, lockedBy, lockedAt';
+const SUMMARY_ATTRIBUTES =
+  'v, batchNo, #run, #status, segmentKey, completed, failed, #bytes, resultKeys, lockToken, lockedBy, lockedAt, heartbeatAt, progressedAt, ' +
+  'pausedMs, enqueuedAt';
 const TTL_NAME = { '#ttl': 'ttl' };
+const BYTES_NAME = { '#bytes': 'bytes' };
 /** What only a running batch has. `heartbeatAt` stays as evidence, `lockToken` for ever. */
 const LEASE_FIELDS = 'lockedBy, claimId, lockedAt, runningShard';
 
@@ -68,7 +71,7 @@ export class DynamoDbBatchRepositoryAdapter extends BatchRepositoryPort {
         KeyConditionExpression: 'jobId = :jobId',
         ExpressionAttributeValues: { ':jobId': jobId },
         ProjectionExpression: SUMMARY_ATTRIBUTES,
-        ExpressionAttributeNames: NAMES,
+        ExpressionAttributeNames: { ...NAMES, ...BYTES_NAME },
         ConsistentRead: true,
       },
     );
@@ -82,7 +85,7 @@ export class DynamoDbBatchRepositoryAdapter extends BatchRepositoryPort {
     return this.update(batch, {
       UpdateExpression:
         'SET #status = :running, lockedBy = :lockedBy, claimId = :claimId, lockToken = lockToken + :one, seq = :zero, ' +
-        'lockedAt = :now, heartbeatAt = :now, progressedAt = :now, runningShard = :shard',
+        'lockedAt = :now, heartbeatAt = :now, progressedAt = :now, pausedMs = :zero, runningShard = :shard',
       ConditionExpression: ['#status = :queued', SAME_RUN].join(' AND '),
       ExpressionAttributeNames: NAMES,
       ExpressionAttributeValues: {
@@ -99,8 +102,11 @@ export class DynamoDbBatchRepositoryAdapter extends BatchRepositoryPort {
     });
   }
 
-  async checkpoint(lease: Lease, seq: number, state: CheckpointState, progressed: boolean): Promise<BatchWrite> {
-    return this.updateUnderLease(lease, seq, state, { set: progressed ? ', progressedAt = :now' : '' });
+  async checkpoint(lease: Lease, seq: number, state: CheckpointState, progressed: boolean, pausedMs = 0): Promise<BatchWrite> {
+    return this.updateUnderLease(lease, seq, state, {
+      set: `, pausedMs = :pausedMs${progressed ? ', progressedAt = :now' : ''}`,
+      values: { ':pausedMs': pausedMs },
+    });
   }
 
   async end(
@@ -145,6 +151,16 @@ export class DynamoDbBatchRepositoryAdapter extends BatchRepositoryPort {
         ':run': run,
         ':ttl': this.expiryS(),
       },
+    });
+  }
+
+  async markSent(observed: BatchKey & { run: number; enqueuedAt: string }, enqueuedAt: string): Promise<BatchWrite> {
+    // Of several who find the message lost, or find it lost turn after turn, one sends it.
+    return this.update(observed, {
+      UpdateExpression: 'SET enqueuedAt = :new',
+      ConditionExpression: ['#status = :queued', SAME_RUN, 'enqueuedAt = :old'].join(' AND '),
+      ExpressionAttributeNames: NAMES,
+      ExpressionAttributeValues: { ':queued': 'queued', ':run': observed.run, ':old': observed.enqueuedAt, ':new': enqueuedAt },
     });
   }
 
@@ -236,7 +252,7 @@ export class DynamoDbBatchRepositoryAdapter extends BatchRepositoryPort {
         'SET done = :done, failures = :failures, completed = :completed, failed = :failed, #bytes = :bytes, seq = :seq, heartbeatAt = :now' +
         `${more.set}${more.remove ?? ''}`,
       ConditionExpression: [MY_LOCK, SAME_RUN, IS_RUNNING, NEWER_THAN_WRITTEN].join(' AND '),
-      ExpressionAttributeNames: { ...NAMES, '#bytes': 'bytes', ...more.names },
+      ExpressionAttributeNames: { ...NAMES, ...BYTES_NAME, ...more.names },
       ExpressionAttributeValues: {
         ':done': state.done,
         ':failures': Object.fromEntries(state.failures),

@@ -1,4 +1,6 @@
 import { JobBatchesPort, type BatchSummary } from '../../export-jobs/index.js';
+import type { Clock } from '../../shared/index.js';
+import type { BatchQueuePort } from '../application/batch-queue.port.js';
 import type { BatchRepositoryPort } from '../application/batch-repository.port.js';
 
 /** Rows cancelled at the same time. */
@@ -6,7 +8,11 @@ const CONCURRENCY = 16;
 
 /** What the export-jobs feature may know of the batches. */
 export class JobBatchesAdapter extends JobBatchesPort {
-  constructor(private readonly batches: BatchRepositoryPort) {
+  constructor(
+    private readonly batches: BatchRepositoryPort,
+    private readonly queue: BatchQueuePort,
+    private readonly clock: Clock,
+  ) {
     super();
   }
 
@@ -19,5 +25,27 @@ export class JobBatchesAdapter extends JobBatchesPort {
     // Refused: it ended, or lives another run; both are as good as cancelled here.
     for (let first = 0; first < rows.length; first += CONCURRENCY)
       await Promise.all(rows.slice(first, first + CONCURRENCY).map(({ batchNo }) => this.batches.cancel({ jobId, batchNo }, run)));
+  }
+  isQueueEmpty(): Promise<boolean> {
+    return this.queue.isEmpty();
+  }
+
+  /** Row first: a message for a batch that someone claimed meanwhile would only be dropped, but each costs a receive. */
+  async sendAgain(jobId: string, observed: readonly BatchSummary[]): Promise<void> {
+    for (let first = 0; first < observed.length; first += CONCURRENCY) {
+      const chunk = observed.slice(first, first + CONCURRENCY);
+      const mine = await Promise.all(chunk.map((batch) => this.markSent(jobId, batch)));
+      const messages = chunk.filter((_batch, index) => mine[index]).map(({ batchNo, run }) => ({ jobId, batchNo, run }));
+      if (messages.length > 0) await this.queue.send(messages);
+    }
+  }
+
+  /** Refused may be our own write that an SDK retry met. */
+  private async markSent(jobId: string, { batchNo, run, enqueuedAt }: BatchSummary): Promise<boolean> {
+    const now = this.clock.nowIso();
+    const written = await this.batches.markSent({ jobId, batchNo, run, enqueuedAt }, now);
+    if (written.kind === 'written') return true;
+    const row = await this.batches.find(jobId, batchNo);
+    return row?.status === 'queued' && row.run === run && row.enqueuedAt === now;
   }
 }

@@ -7,6 +7,10 @@ export class SqsBatchQueueAdapter extends BatchQueuePort {
     super();
   }
 
+  async isEmpty(): Promise<boolean> {
+    return (await this.queue.attributes()).approximateMessages === 0;
+  }
+
   async send(messages: readonly BatchMessage[], delayS = 0): Promise<void> {
     // The group makes the queue fair: a huge job does not hold back small ones.
     await this.queue.sendBatch(messages.map((message) => ({ body: encodeBatchMessage(message), groupId: message.jobId, delayS })));

@@ -27,8 +27,12 @@ export abstract class BatchRepositoryPort {
   abstract list(jobId: string): Promise<BatchSummary[]>;
   /** queued → running, IF queued and of this run; lockToken + 1. */
   abstract claim(batch: { jobId: string; batchNo: number; run: number }, claim: { claimId: string; lockedBy: string }): Promise<BatchWrite>;
-  /** IF the lease holds (lockToken, run, running) and `seq` is newer. `progressed`: bytes or results moved since the last one. */
-  abstract checkpoint(lease: Lease, seq: number, state: CheckpointState, progressed: boolean): Promise<BatchWrite>;
+  /**
+   * IF the lease holds (lockToken, run, running) and `seq` is newer.
+   * @param progressed bytes or results moved since the last one
+   * @param pausedMs how much longer a task waits out a host's Retry-After; 0 without one
+   */
+  abstract checkpoint(lease: Lease, seq: number, state: CheckpointState, progressed: boolean, pausedMs?: number): Promise<BatchWrite>;
   /** running → succeeded with the last of the checkpoint, on the same condition. */
   abstract end(
     lease: Lease,
@@ -38,6 +42,8 @@ export abstract class BatchRepositoryPort {
   ): Promise<BatchWrite>;
   /** running → queued, IF the lease holds; attempts unchanged, lockToken kept. */
   abstract release(lease: Lease): Promise<BatchWrite>;
+  /** Sets `enqueuedAt` before a queued batch's message is sent again, IF queued, of this run, and `enqueuedAt` is as observed. */
+  abstract markSent(observed: BatchKey & { run: number; enqueuedAt: string }, enqueuedAt: string): Promise<BatchWrite>;
   /** Pages of batches that are, or a moment ago were, running. */
   abstract listRunning(): AsyncIterable<BatchKey[]>;
   /** Those that are there; a row of a newer version is left out. */

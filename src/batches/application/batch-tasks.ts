@@ -1,3 +1,4 @@
+import type { MonotonicMs } from '../../shared/index.js';
 import type { TaskOutcome } from '../../worker-pool/index.js';
 import { resultsInOrder, type Segment, type TaskResult } from './batch-files.port.js';
 import type { RunningBatch } from './running-batch.js';
@@ -71,6 +72,10 @@ export class BatchTasks implements TaskSource {
 
   onProgress(): void {
     this.running.noteActivity();
+  }
+
+  onPause(until: MonotonicMs): void {
+    this.running.notePause(until);
   }
 
   /** One result per task, in order; `describeDone` knows those that an earlier holder brought. */

@@ -24,9 +24,9 @@ export class LeaseService {
     private readonly clock: Clock,
   ) {}
 
-  checkpoint(lease: Lease, seq: number, state: CheckpointState, progressed: boolean): Promise<RenewOutcome> {
+  checkpoint(lease: Lease, seq: number, state: CheckpointState, progressed: boolean, pausedMs?: number): Promise<RenewOutcome> {
     return this.write(
-      () => this.batches.checkpoint(lease, seq, state, progressed),
+      () => this.batches.checkpoint(lease, seq, state, progressed, pausedMs),
       (row) => row.status === 'running' && row.run === lease.run && row.lockToken === lease.lockToken && row.seq >= seq,
       lease,
     );

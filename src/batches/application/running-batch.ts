@@ -39,6 +39,8 @@ export class RunningBatch {
   private counted: { completed: number; failed: number; bytes: number };
   private activity = 0;
   private writtenActivity = 0;
+  /** Until when a task waits because its host said so. */
+  private pausedUntil: MonotonicMs = 0;
   private stopReason: StopReason | undefined;
   private ending = false;
   private beating: Promise<void> | undefined;
@@ -68,6 +70,11 @@ export class RunningBatch {
   /** The work moved; the next checkpoint says so. */
   noteActivity(): void {
     this.activity++;
+  }
+
+  /** A host asked for patience; the next checkpoint says for how much longer, so that the job is not taken for a hung one. */
+  notePause(until: MonotonicMs): void {
+    this.pausedUntil = Math.max(this.pausedUntil, until);
   }
 
   /** The batch is out of this process's hands: nothing more is dispatched or beaten. */
@@ -102,7 +109,8 @@ export class RunningBatch {
   async flush(): Promise<RenewOutcome> {
     const state = this.checkpoint.flushable();
     const activity = this.activity;
-    const outcome = await this.services.leases.checkpoint(this.lease, this.nextSeq(), state, activity !== this.writtenActivity);
+    const pausedMs = Math.max(0, Math.ceil(this.pausedUntil - this.services.clock.monotonicMs()));
+    const outcome = await this.services.leases.checkpoint(this.lease, this.nextSeq(), state, activity !== this.writtenActivity, pausedMs);
     if (outcome.kind !== 'renewed') return outcome;
     this.renewedSince = outcome.since;
     this.writtenActivity = activity;

@@ -19,6 +19,8 @@ export interface TaskSource {
   /** The task is over: done, or failed for good. Never called for a task that was aborted. */
   onResult(position: number, result: TaskOutcome, attempts: number, durationMs: number): void;
   onProgress(): void;
+  /** A task waits because its host asked for it with Retry-After. */
+  onPause(until: MonotonicMs): void;
 }
 
 interface Dispatched {
@@ -169,6 +171,7 @@ export class TaskDispatcherService {
   /** The lane may be gone by the time the wait is over: then it comes back. */
   private async retryLater(dispatched: Dispatched, error: TaskFailure, lane: Lane): Promise<void> {
     const { signal, jobId } = dispatched.source;
+    if (error.retryAfterMs !== undefined) dispatched.source.onPause(this.clock.monotonicMs() + error.retryAfterMs);
     await this.clock.sleep(Math.max(fullJitterMs(BACKOFF, dispatched.attempts), error.retryAfterMs ?? 0), signal);
     if (signal.aborted) return;
     const current = this.lanes.get(jobId) ?? lane;

@@ -33,6 +33,8 @@ export interface BatchEntity {
   readonly lockedAt?: string;
   readonly heartbeatAt?: string;
   readonly progressedAt?: string;
+  /** How much longer a task waits out a host's Retry-After, in milliseconds as of `heartbeatAt`. */
+  readonly pausedMs?: number;
   /** Reclaims in a row without progress. */
   readonly attempts: number;
   /** Random, of the last reclaim: a retried write recognises itself. */
@@ -49,7 +51,21 @@ export interface BatchEntity {
 /** What can be told of a batch without its checkpoint, which may be large. */
 export type BatchSummary = Pick<
   BatchEntity,
-  'batchNo' | 'run' | 'status' | 'segmentKey' | 'failed' | 'resultKeys' | 'lockedBy' | 'lockedAt'
+  | 'batchNo'
+  | 'run'
+  | 'status'
+  | 'segmentKey'
+  | 'completed'
+  | 'failed'
+  | 'bytes'
+  | 'resultKeys'
+  | 'lockToken'
+  | 'lockedBy'
+  | 'lockedAt'
+  | 'heartbeatAt'
+  | 'progressedAt'
+  | 'pausedMs'
+  | 'enqueuedAt'
 >;
 
 /** What a holder proves with each of its writes. */

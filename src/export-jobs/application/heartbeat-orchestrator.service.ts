@@ -1,15 +1,16 @@
 import { Injectable } from '@nestjs/common';
 import { AppLogger, Clock, hash32, Metrics, toLoggable, type MonotonicMs } from '../../shared/index.js';
-import { decideHeartbeat } from '../domain/decide-heartbeat.js';
+import { decideHeartbeat, type HeartbeatDecision, type RepairLimits } from '../domain/decide-heartbeat.js';
 import { ACTIVE_STATUSES, type ExportJobEntity } from '../domain/export-job.entity.js';
 import { JobStateVO } from '../domain/job-state.vo.js';
 import { ownerOf } from '../domain/rendezvous.js';
-import { CompleteJobUseCase } from './complete-job.use-case.js';
 import { JobStateRepositoryPort } from './job-state-repository.port.js';
+import { JobCareService } from './job-care.service.js';
 import { LiveCoordinatorsPort } from './live-coordinators.port.js';
+import { SeenJobs } from './seen-jobs.js';
 import { TaskHeartbeatService } from './task-heartbeat.service.js';
 
-export interface HeartbeatSettings {
+export interface HeartbeatSettings extends RepairLimits {
   heartbeatEnabled: boolean;
   heartbeatIntervalMs: number;
 }
@@ -20,11 +21,7 @@ export interface HeartbeatTurn {
   mine: number;
   beats: number;
   finishes: number;
-}
-
-interface Seen {
-  signature: string;
-  since: MonotonicMs;
+  repairs: number;
 }
 
 /** When in a turn a job is beaten, on this process's monotonic clock. */
@@ -42,16 +39,15 @@ const TURN_GRACE_MS = 30_000;
  * A job's slot is a fixed place in every turn, so its beats are one interval apart and the fleet's load is even. A job
  * that this process did not beat in the last turn is beaten at once, too: its former owner may have died.
  * A turn never starts before the last one ended and never makes up for a missed one.
- * An error ends a turn, not the loop; a beat's error ends nothing. `finish` runs beside the beats, never in front of them.
+ * An error ends a turn, not the loop; a beat's error ends nothing. Finishes and repairs run beside the beats, never in front of them.
  *
  * Not guaranteed: that a job is beaten by one process only. While coordinators disagree on who is alive two may beat it,
  * which costs a call and harms nothing.
  */
 @Injectable()
 export class HeartbeatOrchestratorService {
-  private seen = new Map<string, Seen>();
+  private readonly seen: SeenJobs;
   private beatenLastTurn = new Set<string>();
-  private readonly finishing = new Map<string, Promise<unknown>>();
   private stopping = new AbortController();
   private loop: Promise<void> | undefined;
   private turn: Promise<HeartbeatTurn> | undefined;
@@ -63,11 +59,13 @@ export class HeartbeatOrchestratorService {
     private readonly jobs: JobStateRepositoryPort,
     private readonly coordinators: LiveCoordinatorsPort,
     private readonly heartbeats: TaskHeartbeatService,
-    private readonly completeJob: CompleteJobUseCase,
+    private readonly care: JobCareService,
     private readonly clock: Clock,
     private readonly logger: AppLogger,
     private readonly metrics: Metrics,
-  ) {}
+  ) {
+    this.seen = new SeenJobs(settings.heartbeatIntervalMs);
+  }
 
   start(): void {
     if (this.loop !== undefined) return;
@@ -85,14 +83,14 @@ export class HeartbeatOrchestratorService {
     return silentMs > this.settings.heartbeatIntervalMs * 3 + TURN_GRACE_MS ? `no turn for ${Math.round(silentMs / 1_000)} s` : undefined;
   }
 
-  /** No new turn; waits for the beats and finishes in flight, each bounded by its own call's timeout. */
+  /** No new turn; waits for the beats in flight, each bounded by its own call's timeout, and for what is cared for. */
   async stop(): Promise<void> {
     if (this.loop === undefined) return;
     this.stopping.abort();
     await this.loop;
     this.loop = undefined;
     await this.heartbeats.idle();
-    await Promise.allSettled(this.finishing.values());
+    await this.care.idle();
     this.logger.info('Heartbeat orchestrator stopped');
   }
 
@@ -135,19 +133,15 @@ export class HeartbeatOrchestratorService {
   private async runTurn(timesOf: BeatTimes, signal: AbortSignal): Promise<HeartbeatTurn> {
     const { active, mine } = await this.look();
     const toBeat: { job: ExportJobEntity; at: MonotonicMs }[] = [];
-    const seen = new Map<string, Seen>();
-    let finishes = 0;
+    const turn = { active, mine: mine.length, beats: 0, finishes: 0, repairs: 0 };
+    this.seen.look(mine, this.clock.monotonicMs());
     for (const job of mine) {
-      const now = this.clock.monotonicMs();
-      const signature = `${job.status}/${job.run}`;
-      const before = this.seen.get(job.jobId);
-      const since = before?.signature === signature ? before.since : now;
-      seen.set(job.jobId, { signature, since });
-      const decision = decideHeartbeat(job, now - since);
-      if (decision.finish && this.beginFinish(job)) finishes++;
-      if (decision.beat && this.settings.heartbeatEnabled) toBeat.push(...timesOf(job).map((at) => ({ job, at })));
+      const { beat, care } = this.decide(job);
+      if (care === 'finish' && this.care.finish(job)) turn.finishes++;
+      if (care === 'repair' && this.beginRepair(job, signal)) turn.repairs++;
+      if (beat && this.settings.heartbeatEnabled) toBeat.push(...timesOf(job).map((at) => ({ job, at })));
     }
-    this.seen = seen;
+    this.care.retain(mine);
     this.heartbeats.retain(mine);
     this.reportActive(mine);
 
@@ -162,7 +156,7 @@ export class HeartbeatOrchestratorService {
     }
     this.heartbeats.endTurn();
     this.beatenLastTurn = beaten;
-    return { active, mine: mine.length, beats: beaten.size, finishes };
+    return { ...turn, beats: beaten.size };
   }
 
   private async look(): Promise<{ active: number; mine: ExportJobEntity[] }> {
@@ -177,16 +171,15 @@ export class HeartbeatOrchestratorService {
     return { active, mine };
   }
 
-  private beginFinish(job: ExportJobEntity): boolean {
-    if (this.finishing.has(job.jobId)) return false;
-    const finish = this.completeJob
-      .complete(job.jobId)
-      .catch((error: unknown) =>
-        this.logger.error('Job could not be finished; the next turn tries again', { jobId: job.jobId, error: toLoggable(error) }),
-      )
-      .finally(() => this.finishing.delete(job.jobId));
-    this.finishing.set(job.jobId, finish);
-    return true;
+  private decide(job: ExportJobEntity): HeartbeatDecision {
+    const now = this.clock.monotonicMs();
+    return decideHeartbeat(job, this.seen.of(job.jobId, now), now, this.settings);
+  }
+
+  private beginRepair(job: ExportJobEntity, signal: AbortSignal): boolean {
+    const now = this.clock.monotonicMs();
+    const { aliveSince } = this.seen.of(job.jobId, now);
+    return this.care.repair(job, now - aliveSince, () => this.seen.noteAlive(job.jobId, now), signal);
   }
 
   private reportActive(jobs: readonly ExportJobEntity[]): void {

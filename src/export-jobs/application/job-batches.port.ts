@@ -9,10 +9,21 @@ export interface BatchSummary {
   run: number;
   status: 'queued' | 'running' | 'succeeded' | 'dead' | 'cancelled';
   segmentKey: string;
+  /** The checkpoint, in numbers. */
+  completed: number;
   failed: number;
-  /** The coordinator that has it; running batches only, as `lockedAt` (ISO-8601). */
+  bytes: number;
+  /** Grows with each claim. */
+  lockToken: number;
+  /** The coordinator that has it; running batches only, as `lockedAt`. All instants are ISO-8601. */
   lockedBy?: string;
   lockedAt?: string;
+  heartbeatAt?: string;
+  /** Bytes or results moved. */
+  progressedAt?: string;
+  /** How much longer a task waits out a host's Retry-After, in milliseconds as of `heartbeatAt`. */
+  pausedMs?: number;
+  enqueuedAt: string;
   resultKeys?: { succeeded: ResultFile; failed: ResultFile };
 }
 
@@ -22,4 +33,8 @@ export abstract class JobBatchesPort {
   abstract list(jobId: string): Promise<BatchSummary[]>;
   /** Queued and running batches whose run is not newer → cancelled; their holders see it at their next heartbeat. */
   abstract cancel(jobId: string, run: number): Promise<void>;
+  /** Sends the messages of these queued batches again, each only if it is still queued as observed. */
+  abstract sendAgain(jobId: string, observed: readonly BatchSummary[]): Promise<void>;
+  /** Whether no batch of any job waits to be received, as far as the queue can tell. */
+  abstract isQueueEmpty(): Promise<boolean>;
 }

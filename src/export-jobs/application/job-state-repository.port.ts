@@ -47,7 +47,7 @@ export abstract class JobStateRepositoryPort {
   /** IF the job still carries this token. */
   abstract recordHeartbeat(jobId: string, taskToken: string, at: string): Promise<ConditionalWrite>;
 
-  /** PROCESSING | DOWNLOADING → FINALIZING, IF run, status and counters are as observed. */
+  /** PROCESSING | DOWNLOADING → FINALIZING, IF run, status, counters and last progress are as observed. */
   abstract beginFinalizing(observed: ExportJobEntity, outcome: JobOutcome): Promise<ConditionalWrite>;
   /** FINALIZING → its outcome's status, IF same run; the row loses its token. */
   abstract end(

@@ -1,23 +1,40 @@
-import type { ExportJobEntity } from './export-job.entity.js';
-import { isTerminal } from './export-job.entity.js';
+import type { MonotonicMs } from '../../shared/index.js';
+import { isCounting, isTerminal, type ExportJobEntity } from './export-job.entity.js';
 import { JobStateVO } from './job-state.vo.js';
 
 /** FINALIZING for longer than this: its finisher has probably died. */
 export const FINALIZING_STUCK_MS = 60_000;
 
-/** What a job needs of this turn; `finish` runs beside the beat, never in front of it. */
-export interface HeartbeatDecision {
-  beat: boolean;
-  finish: boolean;
+/**
+ * Since when this process has seen a job unchanged, on its own monotonic clock; a job new to it counts as changed just now.
+ * A difference of stored instants would judge by other hosts' clocks.
+ */
+export interface JobSeen {
+  statusSince: MonotonicMs;
+  progressSince: MonotonicMs;
+  /** The last sign of life of any kind: progress of the job, or what a repair found in its batches. */
+  aliveSince: MonotonicMs;
 }
 
-/**
- * @param unchangedMs how long this process has seen the job in this status, on its own monotonic clock:
- *   a difference of stored instants would judge by other hosts' clocks
- */
-export function decideHeartbeat(job: ExportJobEntity, unchangedMs: number): HeartbeatDecision {
-  if (isTerminal(job.status)) return { beat: false, finish: false };
-  const finish =
-    job.status === 'FINALIZING' ? unchangedMs > FINALIZING_STUCK_MS : job.status === 'DOWNLOADING' && JobStateVO.of(job).addsUp;
-  return { beat: job.taskToken !== undefined, finish };
+export interface RepairLimits {
+  /** Without progress for so long: look into it. */
+  repairAfterMs: number;
+  /** Without any sign of life for so long: stalled. */
+  stallTimeoutMs: number;
+}
+
+/** What a job needs of this turn. Care runs beside the beat, never in front of it. */
+export interface HeartbeatDecision {
+  beat: boolean;
+  care: 'none' | 'finish' | 'repair';
+}
+
+/** A job under care is beaten until it is stalled: what cares for it may take longer than the token lives without a beat. */
+export function decideHeartbeat(job: ExportJobEntity, seen: JobSeen, now: MonotonicMs, limits: RepairLimits): HeartbeatDecision {
+  if (isTerminal(job.status)) return { beat: false, care: 'none' };
+  const hasToken = job.taskToken !== undefined;
+  if (!isCounting(job.status)) return { beat: hasToken, care: now - seen.statusSince > FINALIZING_STUCK_MS ? 'finish' : 'none' };
+  if (job.status === 'DOWNLOADING' && JobStateVO.of(job).addsUp) return { beat: hasToken, care: 'finish' };
+  const isQuiet = now - seen.progressSince >= limits.repairAfterMs;
+  return { beat: hasToken && now - seen.aliveSince < limits.stallTimeoutMs, care: isQuiet ? 'repair' : 'none' };
 }

@@ -8,9 +8,10 @@ import {
   type SqsQueue,
   type VisibilityPort,
 } from '../../platform/sqs/index.js';
-import { AppError, Semaphore, toLoggable, type AppLogger, type Clock, type Metrics } from '../../shared/index.js';
+import { AppError, toLoggable, type AppLogger, type Clock, type Metrics } from '../../shared/index.js';
 import type { AcceptJobUseCase } from '../application/accept-job.use-case.js';
 import { MANIFEST_REJECTED, type ExpandJobUseCase } from '../application/expand-job.use-case.js';
+import { ExpansionTurns } from '../application/expansion-turns.js';
 import type { RejectMessageUseCase } from '../application/reject-message.use-case.js';
 import type { ExportRequest } from '../domain/export-request.js';
 import { parseExportJobMessage } from './export-job-message.schema.js';
@@ -58,7 +59,7 @@ export interface ConsumerTools {
  *               └─ shutdown ─▶ made visible at once
  */
 export class ExportJobConsumer implements LifecyclePart {
-  private readonly expansions: Semaphore;
+  private readonly expansions: ExpansionTurns;
   private readonly stopping = new AbortController();
   private loop: PollLoop | undefined;
   private accepted = 0;
@@ -71,7 +72,7 @@ export class ExportJobConsumer implements LifecyclePart {
     private readonly useCases: ConsumerUseCases,
     private readonly tools: ConsumerTools,
   ) {
-    this.expansions = new Semaphore(settings.intakeConcurrency);
+    this.expansions = new ExpansionTurns(settings.intakeConcurrency, useCases.jobs, tools.clock);
   }
 
   async start(): Promise<void> {
@@ -143,7 +144,7 @@ export class ExportJobConsumer implements LifecyclePart {
     this.tools.logger.debug('Job message received', { jobId, messageId: message.messageId, traceId: message.traceHeader });
     try {
       if ((await acceptJob.accept(request, signal)) === 'acknowledge') return;
-      await this.whileAccepted(message, () => this.expansions.run(signal, () => expandJob.expand(request, signal)));
+      await this.whileAccepted(message, () => this.expansions.run(jobId, signal, () => expandJob.expand(request, signal)));
       signal.throwIfAborted();
     } catch (error) {
       if (error instanceof AppError && error.code === MANIFEST_REJECTED) return this.rejectManifest(message, request, error, signal);

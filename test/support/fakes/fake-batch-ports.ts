@@ -10,6 +10,13 @@ export class FakeBatchQueue extends BatchQueuePort {
     super();
   }
 
+  /** What `isEmpty` answers. */
+  empty = true;
+
+  isEmpty(): Promise<boolean> {
+    return this.gate.pass('isEmpty', () => this.empty);
+  }
+
   send(messages: readonly BatchMessage[]): Promise<void> {
     return this.gate.pass('send', () => void this.sent.push(...messages));
   }

@@ -9,6 +9,8 @@ import { Gate } from './gate.js';
 export class FakeJobBatches extends JobBatchesPort {
   rows: BatchSummary[] = [];
   readonly cancelled: { jobId: string; run: number }[] = [];
+  readonly sentAgain: number[] = [];
+  queueEmpty = true;
 
   constructor(readonly gate: Gate = new Gate()) {
     super();
@@ -16,6 +18,14 @@ export class FakeJobBatches extends JobBatchesPort {
 
   list(): Promise<BatchSummary[]> {
     return this.gate.pass('listBatches', () => this.rows);
+  }
+
+  sendAgain(_jobId: string, observed: readonly BatchSummary[]): Promise<void> {
+    return this.gate.pass('sendAgain', () => void this.sentAgain.push(...observed.map(({ batchNo }) => batchNo)));
+  }
+
+  isQueueEmpty(): Promise<boolean> {
+    return this.gate.pass('isQueueEmpty', () => this.queueEmpty);
   }
 
   cancel(jobId: string, run: number): Promise<void> {

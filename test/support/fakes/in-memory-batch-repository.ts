@@ -58,15 +58,15 @@ export class InMemoryBatchRepository extends BatchRepositoryPort {
       if (row.status !== 'queued' || row.run !== batch.run) return undefined;
       const now = this.clock.nowIso();
       const at = { lockedAt: now, heartbeatAt: now, progressedAt: now };
-      return { ...row, ...claim, ...at, status: 'running', lockToken: row.lockToken + 1, seq: 0 };
+      return { ...row, ...claim, ...at, status: 'running', lockToken: row.lockToken + 1, seq: 0, pausedMs: 0 };
     });
   }
 
-  checkpoint(lease: Lease, seq: number, state: CheckpointState, progressed: boolean): Promise<BatchWrite> {
+  checkpoint(lease: Lease, seq: number, state: CheckpointState, progressed: boolean, pausedMs = 0): Promise<BatchWrite> {
     return this.#write('checkpoint', lease, (row) => {
       if (!holds(row, lease) || row.seq >= seq) return undefined;
       const now = this.clock.nowIso();
-      return { ...row, ...state, seq, heartbeatAt: now, ...(progressed ? { progressedAt: now } : {}) };
+      return { ...row, ...state, seq, heartbeatAt: now, pausedMs, ...(progressed ? { progressedAt: now } : {}) };
     });
   }
 
@@ -87,6 +87,12 @@ export class InMemoryBatchRepository extends BatchRepositoryPort {
   cancel(batch: BatchKey, run: number): Promise<BatchWrite> {
     return this.#write('cancelBatch', batch, (row) =>
       row.run <= run && !isFinal(row.status) ? { ...withoutHolder(row), status: 'cancelled' } : undefined,
+    );
+  }
+
+  markSent(observed: BatchKey & { run: number; enqueuedAt: string }, enqueuedAt: string): Promise<BatchWrite> {
+    return this.#write('markSent', observed, (row) =>
+      row.status === 'queued' && row.run === observed.run && row.enqueuedAt === observed.enqueuedAt ? { ...row, enqueuedAt } : undefined,
     );
   }
 

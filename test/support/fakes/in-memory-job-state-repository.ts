@@ -129,10 +129,9 @@ export class InMemoryJobStateRepository extends JobStateRepositoryPort {
 
   beginFinalizing(observed: ExportJobEntity, outcome: JobOutcome): Promise<ConditionalWrite> {
     return this.#write('beginFinalizing', observed.jobId, (job) => {
-      const asObserved = job.completedTasks === observed.completedTasks && job.failedTasks === observed.failedTasks;
-      return isCounting(job.status) && job.status === observed.status && job.run === observed.run && asObserved
-        ? { ...job, status: 'FINALIZING', outcome }
-        : undefined;
+      const fields = ['status', 'run', 'completedTasks', 'failedTasks', 'lastProgressAt'] as const;
+      const asObserved = fields.every((field) => job[field] === observed[field]);
+      return isCounting(job.status) && asObserved ? { ...job, status: 'FINALIZING', outcome } : undefined;
     });
   }
 

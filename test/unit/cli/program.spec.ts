@@ -7,6 +7,7 @@ import { ConfigurationError } from '../../../src/config/index.js';
 import type { ExportJobEntity } from '../../../src/export-jobs/index.js';
 import { runCli } from '../../../src/cli/program.js';
 import type { Services } from '../../../src/cli/services.js';
+import { aSummary } from '../../support/finisher.js';
 
 const TOKEN = 'AAAAKgAAAAIAAAAAsecret';
 const job: ExportJobEntity = {
@@ -184,7 +185,7 @@ describe('jobs and job', () => {
   });
 
   it('shows a job to programs as one JSON object without its token', async () => {
-    const batches = { list: async () => [{ batchNo: 0, run: 1, status: 'running' as const, segmentKey: 's', failed: 0 }] };
+    const batches = { list: async () => [aSummary(0, { status: 'running' })] };
     const { stdout } = await run(['job', 'job-1', '--json'], { batches });
     expect(JSON.parse(stdout)).toMatchObject({
       jobId: 'job-1',
@@ -211,7 +212,7 @@ describe('jobs and job', () => {
 
 describe('a job with failures', () => {
   const at = { succeeded: { key: 's', size: 0 }, failed: { key: 'FAILED_0.jsonl', size: 1 } };
-  const row = { batchNo: 0, run: 1, status: 'succeeded' as const, segmentKey: 's', failed: 12, resultKeys: at };
+  const row = aSummary(0, { failed: 12, resultKeys: at });
   const failed = {
     ...job,
     status: 'FAILED' as const,

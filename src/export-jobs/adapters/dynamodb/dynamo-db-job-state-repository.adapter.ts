@@ -19,6 +19,8 @@ const STATUS_COUNTS = '#status IN (:processing, :downloading)';
 const NO_PLAN_YET = 'attribute_not_exists(totalTasks)';
 const BATCH_NOT_ENDED = '(attribute_not_exists(endedBatches) OR NOT contains(endedBatches, :batchNo))';
 const TOKEN_AS_OBSERVED = 'taskToken = :token';
+const COUNTERS_AS_OBSERVED = 'completedTasks = :completed AND failedTasks = :failed';
+const PROGRESS_AS_OBSERVED = 'lastProgressAt = :progress';
 
 const NAMES = { '#status': 'status', '#run': 'run' };
 const COUNTING_VALUES = { ':processing': 'PROCESSING', ':downloading': 'DOWNLOADING' };
@@ -182,12 +184,11 @@ export class DynamoDbJobStateRepositoryAdapter extends JobStateRepositoryPort {
   }
 
   async beginFinalizing(observed: ExportJobEntity, outcome: JobOutcome): Promise<ConditionalWrite> {
-    // A count between the look and this write could change the outcome: the counters are part of the condition.
+    // A count between the look and this write could change the outcome: the counters are part of the condition. So is the last
+    // progress: a job that moved since it was found stalled is not.
     return this.update(observed.jobId, {
       UpdateExpression: 'SET #status = :finalizing, statusShard = :shard, outcome = :outcome, updatedAt = :now',
-      ConditionExpression: [STATUS_COUNTS, '#status = :status', SAME_RUN, 'completedTasks = :completed', 'failedTasks = :failed'].join(
-        ' AND ',
-      ),
+      ConditionExpression: [STATUS_COUNTS, '#status = :status', SAME_RUN, COUNTERS_AS_OBSERVED, PROGRESS_AS_OBSERVED].join(' AND '),
       ExpressionAttributeNames: NAMES,
       ExpressionAttributeValues: {
         ...COUNTING_VALUES,
@@ -195,6 +196,7 @@ export class DynamoDbJobStateRepositoryAdapter extends JobStateRepositoryPort {
         ':run': observed.run,
         ':completed': observed.completedTasks,
         ':failed': observed.failedTasks,
+        ':progress': observed.lastProgressAt,
         ':finalizing': 'FINALIZING',
         ':shard': this.index.shardOf('FINALIZING', observed.jobId),
         ':outcome': outcome,

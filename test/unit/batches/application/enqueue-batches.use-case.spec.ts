@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import { JobBatchesAdapter } from '../../../../src/batches/adapters/job-batches.adapter.js';
 import { EnqueueBatchesUseCase } from '../../../../src/batches/application/enqueue-batches.use-case.js';
 import { aBatch, aJob, aJobWithoutPlan, aPlan } from '../../../support/builders.js';
+import { FakeClock } from '../../../support/fake-clock.js';
 import { FakeBatchQueue } from '../../../support/fakes/fake-batch-ports.js';
 import { InMemoryBatchRepository } from '../../../support/fakes/in-memory-batch-repository.js';
 
@@ -12,7 +13,7 @@ let enqueueBatches: EnqueueBatchesUseCase;
 beforeEach(() => {
   rows = new InMemoryBatchRepository();
   queue = new FakeBatchQueue(rows.gate);
-  enqueueBatches = new EnqueueBatchesUseCase(rows, queue, new JobBatchesAdapter(rows));
+  enqueueBatches = new EnqueueBatchesUseCase(rows, queue, new JobBatchesAdapter(rows, queue, new FakeClock()));
 });
 
 const JOB = aJob({ plan: aPlan({ totalTasks: 12, batchCount: 3, batchSize: 5 }) });

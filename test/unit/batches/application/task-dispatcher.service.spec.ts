@@ -15,6 +15,7 @@ class Source implements TaskSource {
   readonly signal = this.abort.signal;
   readonly results: { position: number; result: TaskOutcome; attempts: number }[] = [];
   progressed = 0;
+  readonly pausedUntil: number[] = [];
   #next = 0;
 
   constructor(
@@ -38,6 +39,10 @@ class Source implements TaskSource {
 
   onProgress(): void {
     this.progressed++;
+  }
+
+  onPause(until: number): void {
+    this.pausedUntil.push(until);
   }
 }
 
@@ -167,8 +172,9 @@ describe('retries', () => {
   });
 
   it('wait as long as the source asks for', async () => {
-    add(new Source('a', 1));
+    const source = add(new Source('a', 1));
     await pool.fail({ ...SLOW, retryAfterMs: 120_000 });
+    expect(source.pausedUntil).toEqual([clock.monotonicMs() + 120_000]);
     await clock.advance(119_999);
     expect(pool.running).toEqual([]);
     await clock.advance(1);

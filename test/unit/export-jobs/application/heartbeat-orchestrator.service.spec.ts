@@ -1,15 +1,20 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { HeartbeatOrchestratorService, slotOf } from '../../../../src/export-jobs/application/heartbeat-orchestrator.service.js';
+import { JobCareService } from '../../../../src/export-jobs/application/job-care.service.js';
+import { JobCounterService } from '../../../../src/export-jobs/application/job-counter.service.js';
+import { RepairJobUseCase } from '../../../../src/export-jobs/application/repair-job.use-case.js';
 import { TaskHeartbeatService } from '../../../../src/export-jobs/application/task-heartbeat.service.js';
 import type { ExportJobEntity } from '../../../../src/export-jobs/domain/export-job.entity.js';
 import { ownerOf } from '../../../../src/export-jobs/domain/rendezvous.js';
-import { aJob, withoutToken } from '../../../support/builders.js';
+import { aJob, aPlan, withoutToken } from '../../../support/builders.js';
 import { deferred } from '../../../support/deferred.js';
 import { FakeLiveCoordinators } from '../../../support/fakes/fake-job-ports.js';
 import { settled } from '../../../support/fake-clock.js';
 import { aFinisher, aSummary } from '../../../support/finisher.js';
 
 const INTERVAL_MS = 30_000;
+const REPAIR_AFTER_MS = 120_000;
+const STALL_TIMEOUT_MS = 600_000;
 
 let f: ReturnType<typeof aFinisher>;
 let coordinators: FakeLiveCoordinators;
@@ -20,8 +25,11 @@ let beats: Map<string, number[]>;
 function create({ heartbeatEnabled = true, maxBeatsPerSecond = 1_000 } = {}): HeartbeatOrchestratorService {
   const { stepFunctions, jobs, cancelJob, completeJob, clock, logger, metrics } = f;
   const heartbeats = new TaskHeartbeatService({ maxBeatsPerSecond }, stepFunctions, jobs, cancelJob, clock, logger, metrics);
-  const settings = { heartbeatEnabled, heartbeatIntervalMs: INTERVAL_MS };
-  return new HeartbeatOrchestratorService(settings, jobs, coordinators, heartbeats, completeJob, clock, logger, metrics);
+  const limits = { repairAfterMs: REPAIR_AFTER_MS, stallTimeoutMs: STALL_TIMEOUT_MS };
+  const settings = { heartbeatEnabled, heartbeatIntervalMs: INTERVAL_MS, ...limits };
+  const services = { batches: f.batches, coordinators, counter: new JobCounterService(jobs), completeJob, clock, logger, metrics };
+  const care = new JobCareService(completeJob, new RepairJobUseCase(limits, services), logger);
+  return new HeartbeatOrchestratorService(settings, jobs, coordinators, heartbeats, care, clock, logger, metrics);
 }
 
 beforeEach(() => {
@@ -61,7 +69,7 @@ describe('one turn', () => {
       withoutToken(aJobNamed('d')),
       aJobNamed('e', { status: 'COMPLETED' }),
     );
-    await expect(trigger()).resolves.toEqual({ active: 4, mine: 4, beats: 3, finishes: 0 });
+    await expect(trigger()).resolves.toEqual({ active: 4, mine: 4, beats: 3, finishes: 0, repairs: 0 });
     expect([...beats.keys()].sort()).toEqual(['token of a', 'token of b', 'token of c']);
     expect(f.metrics.last('jobs_active_with_token')).toBe(3);
     expect(f.metrics.last('jobs_active_without_token')).toBe(1);
@@ -244,5 +252,142 @@ describe('the loop', () => {
     orchestrator.start();
     await settled();
     expect(turns()).toBe(2);
+  });
+});
+
+describe('a job without progress', () => {
+  const running = () => aSummary(0, { status: 'running', completed: 2, lockToken: 1, progressedAt: 'at first' });
+  /** The job has been counted as far as its batch has come. */
+  const stuck = () =>
+    aJobNamed('a', { completedTasks: 2, bytesProcessed: 50, batchProgress: new Map([[0, { completed: 2, failed: 0, bytes: 50 }]]) });
+  const status = () => f.jobs.get('a').status;
+
+  beforeEach(() => {
+    f.jobs.put(stuck());
+    f.batches.rows = [running()];
+  });
+
+  it('is looked into after JOB_REPAIR_AFTER_MS, and beaten meanwhile', async () => {
+    orchestrator.start();
+    await f.clock.advance(REPAIR_AFTER_MS - 1);
+    expect(f.gate.calls).not.toContain('listBatches');
+    await f.clock.advance(INTERVAL_MS);
+    expect(f.gate.calls).toContain('listBatches');
+    expect(beatsOf('a').length).toBeGreaterThanOrEqual(5);
+  });
+
+  it('of which nothing moves ends as JobStalled after the stall timeout, and is not beaten from then on', async () => {
+    orchestrator.start();
+    await f.clock.advance(REPAIR_AFTER_MS + STALL_TIMEOUT_MS + 2 * INTERVAL_MS);
+    expect(status()).toBe('FAILED');
+    expect(f.jobs.get('a').error?.code).toBe('JobStalled');
+    // The first look into it counts as a sign of life: nothing was seen before.
+    const last = beatsOf('a').at(-1) ?? NaN;
+    expect(last).toBeLessThan(REPAIR_AFTER_MS + STALL_TIMEOUT_MS + INTERVAL_MS);
+    expect(f.metrics.total('jobs_stalled_total')).toBe(1);
+    expect(f.batches.cancelled).toEqual([{ jobId: 'a', run: 1 }]);
+  });
+
+  it('stays alive as long as its batch moves bytes', async () => {
+    orchestrator.start();
+    for (let minute = 0; minute < 60; minute++) {
+      f.batches.rows = [{ ...running(), progressedAt: `minute ${minute}` }];
+      await f.clock.advance(60_000);
+    }
+    expect(status()).toBe('DOWNLOADING');
+    expect(beatsOf('a').length).toBeGreaterThanOrEqual(119);
+  });
+
+  it('stays alive while it waits out a Retry-After of 300 s, as long as its holder beats', async () => {
+    orchestrator.start();
+    for (let minute = 0; minute < 40; minute++) {
+      f.batches.rows = [{ ...running(), heartbeatAt: `minute ${minute}`, pausedMs: 300_000 - (minute % 5) * 60_000 }];
+      await f.clock.advance(60_000);
+    }
+    expect(status()).toBe('DOWNLOADING');
+  });
+
+  it('is not kept alive by a pause whose holder has gone silent', async () => {
+    f.batches.rows = [{ ...running(), heartbeatAt: 'once', pausedMs: 300_000 }];
+    orchestrator.start();
+    await f.clock.advance(REPAIR_AFTER_MS + STALL_TIMEOUT_MS + 2 * INTERVAL_MS);
+    expect(status()).toBe('FAILED');
+  });
+
+  it('stays alive while it waits in the queue behind a full pool', async () => {
+    f.batches.rows = [aSummary(0, { status: 'queued', completed: 2 })];
+    f.batches.queueEmpty = false;
+    orchestrator.start();
+    await f.clock.advance(3 * STALL_TIMEOUT_MS);
+    expect(status()).toBe('DOWNLOADING');
+  });
+
+  it('stalls in the queue when nobody runs batches', async () => {
+    f.batches.rows = [aSummary(0, { status: 'queued', completed: 2 })];
+    coordinators.works = false;
+    orchestrator.start();
+    await f.clock.advance(REPAIR_AFTER_MS + STALL_TIMEOUT_MS + 2 * INTERVAL_MS);
+    expect(status()).toBe('FAILED');
+  });
+
+  it("Batches of the job's run only: rows that a reopening has not moved yet do not pass for waiting work", async () => {
+    f.batches.rows = [aSummary(0, { status: 'queued', run: 0 })];
+    orchestrator.start();
+    await f.clock.advance(REPAIR_AFTER_MS + STALL_TIMEOUT_MS + 2 * INTERVAL_MS);
+    expect(status()).toBe('FAILED');
+  });
+
+  it('Stalled IF lastProgressAt as observed: a count that lands between the look and the write saves it', async () => {
+    orchestrator.start();
+    await f.clock.advance(REPAIR_AFTER_MS + STALL_TIMEOUT_MS - 2 * INTERVAL_MS);
+    f.gate.next('beginFinalizing', () => {
+      f.jobs.put({ ...f.jobs.get('a'), lastProgressAt: 'a moment ago' });
+    });
+    await f.clock.advance(4 * INTERVAL_MS);
+    expect(status()).toBe('DOWNLOADING');
+    expect(f.gate.calls).toContain('beginFinalizing');
+  });
+
+  it('is not given up for the time in which this process was frozen', async () => {
+    orchestrator.start();
+    await f.clock.advance(INTERVAL_MS - 1);
+    f.gate.next('listActive', () => f.clock.sleep(STALL_TIMEOUT_MS * 2));
+    await f.clock.advance(STALL_TIMEOUT_MS * 2 + 3 * INTERVAL_MS);
+    expect(status()).toBe('DOWNLOADING');
+  });
+
+  it('whose messages were lost gets them again, at the first look and then at most every JOB_REPAIR_AFTER_MS', async () => {
+    f.batches.rows = [aSummary(0, { status: 'queued', completed: 2 })];
+    orchestrator.start();
+    await f.clock.advance(REPAIR_AFTER_MS + INTERVAL_MS);
+    expect(f.batches.sentAgain).toEqual([0]);
+    await f.clock.advance(REPAIR_AFTER_MS - INTERVAL_MS - 1);
+    expect(f.batches.sentAgain).toEqual([0]);
+    await f.clock.advance(2 * INTERVAL_MS);
+    expect(f.batches.sentAgain).toEqual([0, 0]);
+  });
+
+  it('Finish and repair never stand in front of a beat: a repair that takes minutes delays none', async () => {
+    const listing = deferred();
+    f.gate.next('listBatches', () => listing.promise);
+    orchestrator.start();
+    await f.clock.advance(REPAIR_AFTER_MS + 4 * INTERVAL_MS);
+    const times = beatsOf('a').slice(1);
+    expect(times.slice(1).every((at, index) => at - (times[index] ?? NaN) === INTERVAL_MS)).toBe(true);
+    expect(times.length).toBeGreaterThanOrEqual(7);
+    listing.resolve();
+  });
+
+  it("Count up lagging checkpoints: its holder died between the batch's end and the last count", async () => {
+    f.jobs.put({ ...stuck(), plan: aPlan({ totalTasks: 5, batchCount: 1 }) });
+    f.batches.rows = [aSummary(0, { completed: 4, failed: 1 })];
+    orchestrator.start();
+    await f.clock.advance(REPAIR_AFTER_MS + INTERVAL_MS);
+    expect(f.jobs.get('a')).toMatchObject({
+      status: 'FAILED',
+      completedTasks: 4,
+      failedTasks: 1,
+      error: { code: 'JobCompletedWithFailures' },
+    });
   });
 });

@@ -1,25 +1,46 @@
 import { describe, expect, it } from '@jest/globals';
-import { decideHeartbeat, FINALIZING_STUCK_MS } from '../../../../src/export-jobs/domain/decide-heartbeat.js';
+import { decideHeartbeat, FINALIZING_STUCK_MS, type JobSeen } from '../../../../src/export-jobs/domain/decide-heartbeat.js';
 import { aJob, aJobWithoutPlan, withoutToken } from '../../../support/builders.js';
 
+const NOW = 1_000_000;
+const LIMITS = { repairAfterMs: 120_000, stallTimeoutMs: 600_000 };
 const whole = { completedTasks: 9, failedTasks: 1 };
 const LONG = FINALIZING_STUCK_MS + 1;
 
+/** Unchanged for so many milliseconds. */
+const seen = (inStatusMs: number, noProgressMs = 0, quietMs = noProgressMs): JobSeen => ({
+  statusSince: NOW - inStatusMs,
+  progressSince: NOW - noProgressMs,
+  aliveSince: NOW - quietMs,
+});
+
 describe('decideHeartbeat', () => {
   it.each([
-    ['beats a job that is being expanded', aJobWithoutPlan(), 0, { beat: true, finish: false }],
-    ['beats a job that downloads', aJob(), 0, { beat: true, finish: false }],
-    ['sends no beat for a job without a token', withoutToken(aJob()), 0, { beat: false, finish: false }],
-    ['beats and finishes a job that adds up', aJob(whole), 0, { beat: true, finish: true }],
-    ['finishes a job without a token too', withoutToken(aJob(whole)), 0, { beat: false, finish: true }],
-    ['does not finish out of PROCESSING', aJob({ ...whole, status: 'PROCESSING' }), LONG, { beat: true, finish: false }],
-    ['beats while a finisher settles', aJob({ ...whole, status: 'FINALIZING' }), 0, { beat: true, finish: false }],
-    ['leaves a finisher its minute', aJob({ ...whole, status: 'FINALIZING' }), FINALIZING_STUCK_MS, { beat: true, finish: false }],
-    ['takes over from a finisher seen for more than a minute', aJob({ status: 'FINALIZING' }), LONG, { beat: true, finish: true }],
-    ['leaves a completed job alone', aJob({ ...whole, status: 'COMPLETED' }), LONG, { beat: false, finish: false }],
-    ['leaves a failed job alone', aJob({ ...whole, status: 'FAILED' }), LONG, { beat: false, finish: false }],
-    ['leaves a cancelled job alone', aJob({ status: 'CANCELLED' }), LONG, { beat: false, finish: false }],
-  ])('%s', (_name, job, unchangedMs, decision) => {
-    expect(decideHeartbeat(job, unchangedMs)).toEqual(decision);
+    ['beats a job that is being expanded', aJobWithoutPlan(), seen(0), { beat: true, care: 'none' }],
+    ['beats a job that downloads', aJob(), seen(0), { beat: true, care: 'none' }],
+    ['sends no beat for a job without a token', withoutToken(aJob()), seen(0), { beat: false, care: 'none' }],
+    ['beats and finishes a job that adds up', aJob(whole), seen(0), { beat: true, care: 'finish' }],
+    ['finishes a job without a token too', withoutToken(aJob(whole)), seen(0), { beat: false, care: 'finish' }],
+    ['finishes rather than repairs', aJob(whole), seen(0, 600_000), { beat: true, care: 'finish' }],
+    ['does not finish out of PROCESSING', aJob({ ...whole, status: 'PROCESSING' }), seen(LONG), { beat: true, care: 'none' }],
+    ['beats while a finisher settles', aJob({ ...whole, status: 'FINALIZING' }), seen(0), { beat: true, care: 'none' }],
+    ['leaves a finisher its minute', aJob({ ...whole, status: 'FINALIZING' }), seen(FINALIZING_STUCK_MS), { beat: true, care: 'none' }],
+    ['takes over from a finisher seen for more than a minute', aJob({ status: 'FINALIZING' }), seen(LONG), { beat: true, care: 'finish' }],
+    [
+      'never takes a job that is answered for a stalled one',
+      aJob({ status: 'FINALIZING' }),
+      seen(0, 900_000),
+      { beat: true, care: 'none' },
+    ],
+    ['leaves a job its two minutes', aJob(), seen(0, 119_999), { beat: true, care: 'none' }],
+    ['repairs a job without progress, and beats it', aJob(), seen(0, 120_000), { beat: true, care: 'repair' }],
+    ['repairs an expansion without progress', aJobWithoutPlan(), seen(0, 120_000), { beat: true, care: 'repair' }],
+    ['beats a job under repair that shows signs of life', aJob(), seen(0, 900_000, 599_999), { beat: true, care: 'repair' }],
+    ['beats a stalled job no more', aJob(), seen(0, 900_000, 600_000), { beat: false, care: 'repair' }],
+    ['leaves a completed job alone', aJob({ ...whole, status: 'COMPLETED' }), seen(LONG, LONG), { beat: false, care: 'none' }],
+    ['leaves a failed job alone', aJob({ ...whole, status: 'FAILED' }), seen(LONG, LONG), { beat: false, care: 'none' }],
+    ['leaves a cancelled job alone', aJob({ status: 'CANCELLED' }), seen(LONG, LONG), { beat: false, care: 'none' }],
+  ])('%s', (_name, job, jobSeen, decision) => {
+    expect(decideHeartbeat(job, jobSeen, NOW, LIMITS)).toEqual(decision);
   });
 });

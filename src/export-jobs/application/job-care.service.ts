@@ -1,0 +1,68 @@
+import { Injectable } from '@nestjs/common';
+import { AppLogger, Semaphore, toLoggable } from '../../shared/index.js';
+import type { ExportJobEntity } from '../domain/export-job.entity.js';
+import { CompleteJobUseCase } from './complete-job.use-case.js';
+import { RepairJobUseCase } from './repair-job.use-case.js';
+
+/** Jobs looked into at the same time; the others wait, and are beaten meanwhile. */
+const AT_ONCE = 8;
+
+/** Finishes and repairs jobs beside the heartbeats, one care a job: neither ever stands in front of a beat. */
+@Injectable()
+export class JobCareService {
+  private readonly inCare = new Map<string, Promise<void>>();
+  private readonly places = new Semaphore(AT_ONCE);
+
+  constructor(
+    private readonly completeJob: CompleteJobUseCase,
+    private readonly repairJob: RepairJobUseCase,
+    private readonly logger: AppLogger,
+  ) {}
+
+  /** Answers false when the job is cared for already. */
+  finish(job: ExportJobEntity): boolean {
+    return this.begin(job, () => this.completeJob.complete(job.jobId));
+  }
+
+  /**
+   * Only the look waits for a place: what follows from it may wait for Step Functions, which must not hold up other repairs.
+   * @param onAlive called when the repair found a sign of life
+   * @param signal ends the wait for a place
+   */
+  repair(job: ExportJobEntity, quietMs: number, onAlive: () => void, signal: AbortSignal): boolean {
+    return this.begin(job, async () => {
+      const outcome = await this.places.run(signal, () => this.repairJob.repair(job, quietMs));
+      switch (outcome) {
+        case 'alive':
+          return onAlive();
+        case 'counted':
+          onAlive();
+          return void (await this.completeJob.complete(job.jobId));
+        case 'stalled':
+          return this.repairJob.giveUp(job, quietMs);
+        case 'quiet':
+        case undefined:
+      }
+    });
+  }
+
+  /** Forgets what repairs remember of all but these jobs. */
+  retain(jobs: readonly ExportJobEntity[]): void {
+    this.repairJob.retain(new Set(jobs.map(({ jobId }) => jobId)));
+  }
+
+  async idle(): Promise<void> {
+    await Promise.allSettled(this.inCare.values());
+  }
+
+  private begin({ jobId }: ExportJobEntity, work: () => Promise<unknown>): boolean {
+    if (this.inCare.has(jobId)) return false;
+    const care = work()
+      .catch((error: unknown) =>
+        this.logger.error('Job could not be finished or repaired; the next turn tries again', { jobId, error: toLoggable(error) }),
+      )
+      .then(() => void this.inCare.delete(jobId));
+    this.inCare.set(jobId, care);
+    return true;
+  }
+}

@@ -1,0 +1,46 @@
+import type { JobStateRepositoryPort } from '../../export-jobs/index.js';
+import { Semaphore, type Clock } from '../../shared/index.js';
+
+/** Well below the time after which a job without progress is looked into. */
+const STAMP_INTERVAL_MS = 30_000;
+
+/**
+ * Lets so many expansions run at a time. One that waits for its turn waits for capacity that exists: its row says so, or the job
+ * would be taken for a stalled one.
+ */
+export class ExpansionTurns {
+  private readonly places: Semaphore;
+
+  constructor(
+    concurrency: number,
+    private readonly jobs: Pick<JobStateRepositoryPort, 'find' | 'touchProgress'>,
+    private readonly clock: Clock,
+  ) {
+    this.places = new Semaphore(concurrency);
+  }
+
+  /** Does not run `work` when the signal is aborted before its turn. */
+  async run(jobId: string, signal: AbortSignal, work: () => Promise<void>): Promise<void> {
+    const begun = new AbortController();
+    const stamping = this.stampUntil(jobId, AbortSignal.any([signal, begun.signal]));
+    try {
+      await this.places.run(signal, () => {
+        begun.abort();
+        return work();
+      });
+    } finally {
+      begun.abort();
+      await stamping;
+    }
+  }
+
+  /** A stamp that fails costs nothing but the stamp. */
+  private async stampUntil(jobId: string, signal: AbortSignal): Promise<void> {
+    for (;;) {
+      await this.clock.sleep(STAMP_INTERVAL_MS, signal);
+      if (signal.aborted) return;
+      const job = await this.jobs.find(jobId).catch(() => undefined);
+      if (job !== undefined) await this.jobs.touchProgress(jobId, job.run).catch(() => undefined);
+    }
+  }
+}

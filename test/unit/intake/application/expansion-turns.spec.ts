@@ -1,0 +1,59 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { ExpansionTurns } from '../../../../src/intake/application/expansion-turns.js';
+import { aJobWithoutPlan } from '../../../support/builders.js';
+import { deferred } from '../../../support/deferred.js';
+import { InMemoryJobStateRepository } from '../../../support/fakes/in-memory-job-state-repository.js';
+import { FakeClock } from '../../../support/fake-clock.js';
+
+const never = new AbortController().signal;
+let clock: FakeClock;
+let jobs: InMemoryJobStateRepository;
+let turns: ExpansionTurns;
+
+beforeEach(() => {
+  clock = new FakeClock();
+  jobs = new InMemoryJobStateRepository(undefined, clock).put(aJobWithoutPlan());
+  turns = new ExpansionTurns(1, jobs, clock);
+});
+
+describe('an expansion that waits for its turn', () => {
+  it('says so in its row, for it waits for capacity that exists', async () => {
+    const first = deferred();
+    const running = turns.run('another', never, () => first.promise);
+    let expanded = false;
+    const waiting = turns.run('job-1', never, async () => {
+      expanded = true;
+    });
+    await clock.advance(120_000);
+    expect(jobs.get('job-1').lastProgressAt).toBe('2026-01-01T00:02:00.000Z');
+    expect(expanded).toBe(false);
+    first.resolve();
+    await Promise.all([running, waiting]);
+    expect(expanded).toBe(true);
+    expect(clock.sleepers).toBe(0);
+  });
+
+  it('is not run when it is interrupted first, and stamps no more', async () => {
+    const first = deferred();
+    const running = turns.run('another', never, () => first.promise);
+    const interrupt = new AbortController();
+    const waiting = turns.run('job-1', interrupt.signal, () => Promise.reject(new Error('it was run')));
+    interrupt.abort();
+    await waiting;
+    await clock.advance(60_000);
+    expect(jobs.gate.calls).not.toContain('touchProgress');
+    first.resolve();
+    await running;
+  });
+
+  it('goes on when a stamp fails', async () => {
+    const first = deferred();
+    jobs.gate.next('touchProgress', 'unavailable');
+    const running = turns.run('another', never, () => first.promise);
+    const waiting = turns.run('job-1', never, () => Promise.resolve());
+    await clock.advance(60_000);
+    expect(jobs.get('job-1').lastProgressAt).toBe('2026-01-01T00:01:00.000Z');
+    first.resolve();
+    await Promise.all([running, waiting]);
+  });
+});
