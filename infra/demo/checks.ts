@@ -28,7 +28,7 @@ function executionProblems({ execution, job, results }: Evidence): string[] {
   ];
 }
 
-export function totalsProblems(
+function totalsProblems(
   name: string,
   found: Partial<Record<keyof Totals, number | undefined>> | undefined,
   expected: Totals | undefined,

@@ -22,9 +22,13 @@ export class Coordinator {
   readonly problems: string[] = [];
   /** Processes that were ended by -9. */
   killed = 0;
+  /** Processes that a fault kept from giving signs of life; a clock that is wrong keeps nobody. */
+  readonly disturbed = new Set<ExportService>();
   private readonly running = new Set<ExportService>();
   /** Those that a signal of ours has ended, or will. */
   private readonly doomed = new Set<ExportService>();
+  private readonly ready = new Set<ExportService>();
+  private clockVersion = 0;
   private starting: Promise<void> | undefined;
 
   constructor(
@@ -55,7 +59,7 @@ export class Coordinator {
   /** -9 to whatever runs here. */
   async kill(): Promise<void> {
     this.killed += this.running.size;
-    await Promise.all([...this.running].map((service) => this.end(service, 'SIGKILL')));
+    await Promise.all(this.disturb().map((service) => this.end(service, 'SIGKILL')));
   }
 
   /** -9, and nothing waits for it. */
@@ -65,29 +69,44 @@ export class Coordinator {
 
   /** A new process starts while the old one shuts down. */
   async replace(): Promise<void> {
-    const old = [...this.running];
+    const old = this.disturb();
     const started = this.start();
     await Promise.all([started, ...old.map((service) => this.shutDown(service))]);
   }
 
   /** Stopped by the system for a while, as on a host that swaps. */
   async freeze(forMs: number): Promise<void> {
-    const frozen = [...this.running];
+    const frozen = this.disturb();
     for (const service of frozen) service.signal('SIGSTOP');
     await sleep(forMs);
     for (const service of frozen) service.signal('SIGCONT');
   }
 
+  /** S3 stays: a task whose upload fails for good is a failed task, and no fault of the protocol. */
+  async cutOff(forMs: number): Promise<void> {
+    this.disturb();
+    const services = ['dynamodb', 'sqs', 'states'] as const;
+    const ends = services.map((service) => this.proxy.rules.add({ service, action: { kind: 'cut' } }));
+    await sleep(forMs);
+    for (const end of ends) end();
+  }
+
   async jump(byMs: number): Promise<void> {
     this.offsetMs += byMs;
     // Whoever reads it meanwhile must not find it empty.
-    await writeFile(`${this.clockFile}.next`, String(this.offsetMs));
-    await rename(`${this.clockFile}.next`, this.clockFile);
+    const next = `${this.clockFile}.${++this.clockVersion}`;
+    await writeFile(next, String(this.offsetMs));
+    await rename(next, this.clockFile);
   }
 
   /** SIGTERM; what still runs after that is a problem. */
   async shutDownAll(): Promise<void> {
     await Promise.all([...this.running].map((service) => this.shutDown(service)));
+  }
+
+  private disturb(): ExportService[] {
+    for (const service of this.running) this.disturbed.add(service);
+    return [...this.running];
   }
 
   private async launch(): Promise<void> {
@@ -102,23 +121,26 @@ export class Coordinator {
       this.processes.push(service);
       this.running.add(service);
       const ready = await isReady(service);
-      void this.watch(service, ready);
+      if (ready) this.ready.add(service);
+      void this.watch(service);
       if (ready) return;
       await sleep(START_AGAIN_AFTER_MS);
     }
     throw new Error(`${this.name} could not be started ${START_TRIES} times`);
   }
 
-  private async watch(service: ExportService, ready: boolean): Promise<void> {
+  private async watch(service: ExportService): Promise<void> {
     const { code, signal } = await service.exited;
     this.running.delete(service);
-    if (ready && !this.doomed.has(service)) this.problems.push(`${this.name} ended on its own (${signal ?? `exit code ${code}`})`);
+    if (this.ready.has(service) && !this.doomed.has(service))
+      this.problems.push(`${this.name} ended on its own (${signal ?? `exit code ${code}`})`);
   }
 
   private async shutDown(service: ExportService): Promise<void> {
     const { code, signal } = await this.end(service, 'SIGTERM');
-    // A kill may have come on top.
-    if (code !== 0 && signal !== 'SIGKILL') this.problems.push(`${this.name} ended its shutdown with ${signal ?? `exit code ${code}`}`);
+    // A kill may have come on top, or SIGTERM before there was anyone to hear it.
+    if (code !== 0 && signal !== 'SIGKILL' && this.ready.has(service))
+      this.problems.push(`${this.name} ended its shutdown with ${signal ?? `exit code ${code}`}`);
   }
 
   private async end(service: ExportService, signal: 'SIGTERM' | 'SIGKILL') {

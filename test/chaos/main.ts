@@ -34,11 +34,12 @@ function usageOr<T>(read: () => T): T {
   }
 }
 
-function lineOf(name: string, plan: RunPlan, { tasks, faults, tookMs, problems }: RunResult): string {
+function lineOf(name: string, plan: RunPlan, { tasks, faults, reclaims, tookMs, problems }: RunResult): string {
   const work = `${plan.jobs.length} ${plan.jobs.length === 1 ? 'job' : 'jobs'}, ${tasks} tasks`;
   const events = plan.events.map(describeEvent).join('; ') || 'no events';
   const verdict = problems.length === 0 ? 'ok' : 'FAILED';
-  return `${name}  seed ${plan.seed}  ${verdict}  ${(tookMs / 1_000).toFixed(1)} s  ${work}, ${faults} network faults: ${events}`;
+  const taken = `${reclaims.all} reclaims (${reclaims.ofHealthy} of healthy)`;
+  return `${name}  seed ${plan.seed}  ${verdict}  ${(tookMs / 1_000).toFixed(1)} s  ${work}, ${faults} network faults, ${taken}: ${events}`;
 }
 
 /** A signal ends the run under way and the processes it started. */

@@ -52,7 +52,7 @@ export class Mischief {
       case 'jump':
         return this.coordinator(event.who).jump(event.byMs);
       case 'cut-off':
-        return this.cutOff(this.coordinator(event.who), event.forMs);
+        return this.coordinator(event.who).cutOff(event.forMs);
       case 'repeat-batches':
         return this.repeatBatches(event.messages);
       case 'repeat-job':
@@ -79,14 +79,6 @@ export class Mischief {
     });
     await sleep(backAfterMs);
     await coordinator.ensureStarted();
-  }
-
-  /** S3 stays: a task whose upload fails for good is a failed task, and no fault of the protocol. */
-  private async cutOff(coordinator: Coordinator, forMs: number): Promise<void> {
-    const services = ['dynamodb', 'sqs', 'states'] as const;
-    const ends = services.map((service) => coordinator.proxy.rules.add({ service, action: { kind: 'cut' } }));
-    await sleep(forMs);
-    for (const end of ends) end();
   }
 
   private async repeatBatches(messages: number): Promise<void> {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { GetQueueAttributesCommand } from '@aws-sdk/client-sqs';
 import { ChaosJob } from './chaos-job.js';
-import { jobProblems, rowsOf, worldProblems } from './checks.js';
+import { jobProblems, reclaims, rowsOf, worldProblems } from './checks.js';
 import { Mischief } from './mischief.js';
 import type { RunPlan } from './plan.js';
 import { keepRun } from './report.js';
@@ -20,6 +20,7 @@ export interface RunResult {
   tasks: number;
   /** Of the networks. */
   faults: number;
+  reclaims: { all: number; ofHealthy: number };
   /** Where everything about a failed run is kept. */
   keptIn?: string;
 }
@@ -35,7 +36,13 @@ export async function performRun(plan: RunPlan, signal: AbortSignal): Promise<Ru
     const jobs: ChaosJob[] = [];
     const mischief = new Mischief(world, jobs, plan.seed);
     const problems = [...(await outcomeOf(world, plan, jobs, mischief))];
-    const result = { problems, tookMs: performance.now() - startedAt, tasks: tasksOf(plan), faults: faultsOf(world) };
+    const result = {
+      problems,
+      tookMs: performance.now() - startedAt,
+      tasks: tasksOf(plan),
+      faults: faultsOf(world),
+      reclaims: reclaims(world),
+    };
     if (problems.length === 0) return result;
     return { ...result, keptIn: await keepRun({ plan, world, jobs, problems, diary: mischief.diary }) };
   } finally {

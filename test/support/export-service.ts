@@ -54,6 +54,10 @@ export class ExportService {
     return String(this.events().find((event) => event.msg === 'HTTP server listening')?.url);
   }
 
+  get coordinatorId(): unknown {
+    return this.events().find((event) => event.coordinatorId !== undefined)?.coordinatorId;
+  }
+
   events(): LogEvent[] {
     return this.lines.filter((line) => line.startsWith('{')).map((line) => JSON.parse(line) as LogEvent);
   }
