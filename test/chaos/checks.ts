@@ -9,13 +9,16 @@ import type { World } from './world.js';
 
 export type Row = Record<string, unknown>;
 
+/** What a job is judged by. */
+export type JudgedJob = Pick<ChaosJob, 'jobId' | 'executionArn' | 'prefix' | 'expected' | 'expectedTotals' | 'expectedStatus'>;
+
 /** A busy machine may keep a healthy process from its beats for a TTL; a rule that reads the clocks of other hosts takes from it all the time. */
 const MAX_RECLAIMS_OF_HEALTHY = 6;
 const READ_TIMEOUT_MS = 30_000;
 const MULTIPART = /MultipartUpload|UploadPart/;
 
 /** What is wrong with one job, seen from outside once no coordinator runs any more. */
-export async function jobProblems(world: World, job: ChaosJob): Promise<string[]> {
+export async function jobProblems(world: World, job: JudgedJob): Promise<string[]> {
   const { clients, aws } = world;
   const [row] = await rowsOf(world, aws.resources.jobsTable, job.jobId);
   const batches = await rowsOf(world, aws.resources.batchesTable, job.jobId);
@@ -79,7 +82,7 @@ export async function rowsOf({ clients }: World, TableName: string, jobId: strin
   return rows;
 }
 
-function rowProblems(job: ChaosJob, row: Row | undefined): string[] {
+function rowProblems(job: JudgedJob, row: Row | undefined): string[] {
   if (row === undefined) return ['there is no row'];
   return [
     ...(row.status === job.expectedStatus ? [] : [`the job is ${String(row.status)}, not ${job.expectedStatus}`]),
@@ -89,13 +92,13 @@ function rowProblems(job: ChaosJob, row: Row | undefined): string[] {
   ];
 }
 
-function totalsProblems(name: string, found: Row, { expectedTotals }: ChaosJob): string[] {
+function totalsProblems(name: string, found: Row, { expectedTotals }: JudgedJob): string[] {
   return Object.entries(expectedTotals)
     .filter(([field, expected]) => found[field] !== expected)
     .map(([field, expected]) => `${field} in ${name} is ${String(found[field])}, not ${expected}`);
 }
 
-function batchProblems(job: ChaosJob, row: Row | undefined, batches: readonly Row[]): string[] {
+function batchProblems(job: JudgedJob, row: Row | undefined, batches: readonly Row[]): string[] {
   const unfinished = batches.filter((batch) => batch.status !== 'succeeded' || batch.run !== row?.run);
   const tasks = batches.reduce((sum, batch) => sum + Number(batch.totalTasks), 0);
   return [
@@ -105,7 +108,7 @@ function batchProblems(job: ChaosJob, row: Row | undefined, batches: readonly Ro
 }
 
 /** Each file of the request against its line and its bytes. */
-function fileProblems(job: ChaosJob, results: Results, objects: ReadonlyMap<string, StoredObject>): string[] {
+function fileProblems(job: JudgedJob, results: Results, objects: ReadonlyMap<string, StoredObject>): string[] {
   const succeeded = new Map(results.succeeded.map((line) => [line.index, line]));
   const failed = new Map(results.failed.map((line) => [line.index, line]));
   return job.expected.flatMap((file, index) => {
@@ -124,7 +127,7 @@ function fileProblems(job: ChaosJob, results: Results, objects: ReadonlyMap<stri
 }
 
 /** One accepted answer for the last token; those before it were given up by Step Functions itself, and took none. */
-function tokenProblems(tokens: readonly TokenRecord[]): string[] {
+export function tokenProblems(tokens: readonly TokenRecord[]): string[] {
   const accepted = tokens.map(({ answers }) => answers.filter((answer) => answer.accepted).length);
   const expected = tokens.map((_, index) => (index === tokens.length - 1 ? 1 : 0));
   if (tokens.length > 0 && accepted.join() === expected.join()) return [];
@@ -132,7 +135,7 @@ function tokenProblems(tokens: readonly TokenRecord[]): string[] {
   return [`the tokens (${closed.join(', ')}) took ${accepted.join(', ') || 'no'} answers, not ${expected.join(', ') || 'one'}`];
 }
 
-async function executionProblems({ clients }: World, job: ChaosJob): Promise<string[]> {
+async function executionProblems({ clients }: World, job: JudgedJob): Promise<string[]> {
   const { status, error } = await clients.states.send(new DescribeExecutionCommand({ executionArn: job.executionArn }));
   const as = job.expectedStatus === 'COMPLETED' ? 'SUCCEEDED ' : 'FAILED JobCompletedWithFailures';
   return `${status} ${error ?? ''}` === as ? [] : [`the execution is ${status} ${error ?? ''}`];

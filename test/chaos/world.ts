@@ -31,6 +31,9 @@ const ENVIRONMENT = {
 const QUEUE_VISIBILITY_S = 3;
 const DELAY_MS = { from: 50, to: 1_000 };
 
+/** What of a plan is the world's. */
+export type WorldPlan = Pick<RunPlan, 'seed' | 'batchSize' | 'clockOffsetsMs' | 'rates'>;
+
 /** An AWS, a source of files and a fleet of coordinators of one run, each coordinator behind a network of its own. */
 export class World {
   private constructor(
@@ -41,11 +44,14 @@ export class World {
     private readonly folder: string,
   ) {}
 
-  /** Everything but the service's processes. */
-  static async create(plan: RunPlan): Promise<World> {
+  /**
+   * Everything but the service's processes.
+   * @param settings of the service, in place of those above
+   */
+  static async create(plan: WorldPlan, settings: Record<string, string> = {}): Promise<World> {
     const aws = await startLocalAws({ queueVisibilityS: QUEUE_VISIBILITY_S, stateMachine: { heartbeatSeconds: 30 } });
     const folder = await mkdtemp(join(tmpdir(), 'chaos-'));
-    const environment = { ...aws.environment(), ...ENVIRONMENT, BATCH_SIZE: String(plan.batchSize) };
+    const environment = { ...aws.environment(), ...ENVIRONMENT, BATCH_SIZE: String(plan.batchSize), ...settings };
     const coordinators = plan.clockOffsetsMs.map(async (offsetMs, number) => {
       const proxy = await FaultProxy.start(aws.endpoints);
       proxy.chance = noise(plan.rates, new SeededRandom(plan.seed, `network ${number}`));
