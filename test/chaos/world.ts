@@ -29,6 +29,7 @@ const ENVIRONMENT = {
 };
 /** A message that died with its receiver comes back after this. */
 const QUEUE_VISIBILITY_S = 3;
+const HEARTBEAT_S = 30;
 const DELAY_MS = { from: 50, to: 1_000 };
 
 /** What of a plan is the world's. */
@@ -47,9 +48,10 @@ export class World {
   /**
    * Everything but the service's processes.
    * @param settings of the service, in place of those above
+   * @param heartbeatSeconds a token that is not beaten for so long is dead
    */
-  static async create(plan: WorldPlan, settings: Record<string, string> = {}): Promise<World> {
-    const aws = await startLocalAws({ queueVisibilityS: QUEUE_VISIBILITY_S, stateMachine: { heartbeatSeconds: 30 } });
+  static async create(plan: WorldPlan, settings: Record<string, string> = {}, heartbeatSeconds = HEARTBEAT_S): Promise<World> {
+    const aws = await startLocalAws({ queueVisibilityS: QUEUE_VISIBILITY_S, stateMachine: { heartbeatSeconds } });
     const folder = await mkdtemp(join(tmpdir(), 'chaos-'));
     const environment = { ...aws.environment(), ...ENVIRONMENT, BATCH_SIZE: String(plan.batchSize), ...settings };
     const coordinators = plan.clockOffsetsMs.map(async (offsetMs, number) => {
