@@ -8,7 +8,7 @@ import type { World } from './world.js';
 
 const KEPT_IN = resolve('.local/chaos');
 
-export interface FailedRun {
+export interface EndedRun {
   plan: RunPlan;
   world: World;
   jobs: readonly ChaosJob[];
@@ -16,8 +16,8 @@ export interface FailedRun {
   diary: readonly string[];
 }
 
-/** Everything that can be known of a failed run; answers the folder. Tokens are left out, logs hold none. */
-export async function keepRun({ plan, world, jobs, problems, diary }: FailedRun): Promise<string> {
+/** Everything that can be known of a run; answers the folder. Tokens are left out, logs hold none. */
+export async function keepRun({ plan, world, jobs, problems, diary }: EndedRun): Promise<string> {
   const folder = join(KEPT_IN, `seed-${plan.seed}-${Date.now()}`);
   await mkdir(folder, { recursive: true });
   const write = (name: string, text: string) => writeFile(join(folder, name), `${text}\n`);
