@@ -83,8 +83,8 @@ export class Mischief {
 
   private async repeatBatches(messages: number): Promise<void> {
     const job = this.anyJob();
-    const { batchCount, run } = await this.rowOf(job);
-    if (batchCount === undefined) return;
+    const { batchCount, run } = job === undefined ? {} : await this.rowOf(job);
+    if (job === undefined || batchCount === undefined) return;
     for (let sent = 0; sent < messages; sent++)
       await this.world.clients.sqs.send(
         new SendMessageCommand({
@@ -99,9 +99,9 @@ export class Mischief {
   /** With any token that the execution has had. */
   private async repeatJob(): Promise<void> {
     const job = this.anyJob();
-    const tokens = this.world.aws.stepFunctions.tokens().filter(({ executionArn }) => executionArn === job.executionArn);
+    const tokens = this.world.aws.stepFunctions.tokens().filter(({ executionArn }) => executionArn === job?.executionArn);
     const taskToken = tokens[this.random.integer(0, tokens.length - 1)]?.token;
-    if (taskToken === undefined) return;
+    if (job === undefined || taskToken === undefined) return;
     const MessageBody = JSON.stringify({ ...job.input, jobId: job.jobId, taskToken });
     await this.world.clients.sqs.send(new SendMessageCommand({ QueueUrl: this.world.aws.resources.jobsQueueUrl, MessageBody }));
   }
@@ -119,10 +119,9 @@ export class Mischief {
     return Item ?? {};
   }
 
-  private anyJob(): ChaosJob {
-    const job = this.jobs[this.random.integer(0, this.jobs.length - 1)];
-    if (job === undefined) throw new Error('There is no job');
-    return job;
+  /** Undefined before the first has been started. */
+  private anyJob(): ChaosJob | undefined {
+    return this.jobs[this.random.integer(0, this.jobs.length - 1)];
   }
 
   private coordinator(who: number): Coordinator {

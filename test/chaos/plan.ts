@@ -182,6 +182,6 @@ export function letter(who: number): string {
   return String.fromCodePoint('A'.codePointAt(0)! + who);
 }
 
-function seconds(ms: number): string {
+export function seconds(ms: number): string {
   return `${(ms / 1_000).toFixed(1)} s`;
 }

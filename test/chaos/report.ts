@@ -10,7 +10,7 @@ const KEPT_IN = resolve('.local/chaos');
 
 type KnownJob = Pick<ChaosJob, 'jobId' | 'prefix' | 'expected'>;
 
-export interface FailedRun {
+export interface EndedRun {
   plan: RunPlan;
   world: World;
   jobs: readonly KnownJob[];
@@ -18,8 +18,8 @@ export interface FailedRun {
   diary: readonly string[];
 }
 
-/** Everything that can be known of a failed run; answers the folder. Tokens are left out, logs hold none. */
-export async function keepRun({ plan, world, jobs, problems, diary }: FailedRun): Promise<string> {
+/** Everything that can be known of a run; answers the folder. Tokens are left out, logs hold none. */
+export async function keepRun({ plan, world, jobs, problems, diary }: EndedRun): Promise<string> {
   const folder = await newFolder(`seed-${plan.seed}`);
   const story = [...problems, '', 'Planned:', ...plan.events.map(describeEvent), '', 'Done:', ...diary];
   await writeFile(join(folder, 'problems.txt'), `${story.join('\n')}\n`);

@@ -10,23 +10,25 @@ import { World } from './world.js';
 /** From the last fault on. A finisher that died is replaced only after 60 s. */
 const END_WITHIN_MS = 120_000;
 /** Repeated and delayed messages still come after the jobs' end, and must change nothing; nobody waits for those that never end. */
-const QUIET_WITHIN_MS = 8_000;
+const QUIET_WITHIN_MS = 6_000;
 const LOOK_EVERY_MS = 100;
 const TERMINAL = ['COMPLETED', 'FAILED', 'CANCELLED'];
 
 export interface RunResult {
   problems: string[];
   tookMs: number;
+  /** From the start of the first job to the end of the last. */
+  jobsMs: number;
   tasks: number;
   /** Of the networks. */
   faults: number;
   reclaims: { all: number; ofHealthy: number };
-  /** Where everything about a failed run is kept. */
+  /** Where everything about the run is kept; absent when it is not. */
   keptIn?: string;
 }
 
-/** One run from nothing to nothing. */
-export async function performRun(plan: RunPlan, signal: AbortSignal): Promise<RunResult> {
+/** One run from nothing to nothing. `keep`: also when it passes. */
+export async function performRun(plan: RunPlan, { keep, signal }: { keep: boolean; signal: AbortSignal }): Promise<RunResult> {
   const startedAt = performance.now();
   const world = await World.create(plan);
   const abandon = () => world.abandon();
@@ -35,35 +37,45 @@ export async function performRun(plan: RunPlan, signal: AbortSignal): Promise<Ru
     await Promise.all(world.coordinators.map((coordinator) => coordinator.start()));
     const jobs: ChaosJob[] = [];
     const mischief = new Mischief(world, jobs, plan.seed);
-    const problems = [...(await outcomeOf(world, plan, jobs, mischief))];
+    const outcome = await outcomeOf(world, plan, jobs, mischief);
     const result = {
-      problems,
+      ...outcome,
       tookMs: performance.now() - startedAt,
       tasks: tasksOf(plan),
       faults: faultsOf(world),
       reclaims: reclaims(world),
     };
-    if (problems.length === 0) return result;
-    return { ...result, keptIn: await keepRun({ plan, world, jobs, problems, diary: mischief.diary }) };
+    if (outcome.problems.length === 0 && !keep) return result;
+    return { ...result, keptIn: await keepRun({ plan, world, jobs, problems: outcome.problems, diary: mischief.diary }) };
   } finally {
     signal.removeEventListener('abort', abandon);
     await world.close();
   }
 }
 
-async function outcomeOf(world: World, plan: RunPlan, jobs: ChaosJob[], mischief: Mischief): Promise<string[]> {
+async function outcomeOf(
+  world: World,
+  plan: RunPlan,
+  jobs: ChaosJob[],
+  mischief: Mischief,
+): Promise<Pick<RunResult, 'problems' | 'jobsMs'>> {
+  const startedAt = performance.now();
+  let jobsMs = NaN;
   try {
     await Promise.all([startJobs(world, plan, jobs), mischief.perform(plan.events)]);
     world.calm();
     await Promise.all(world.coordinators.map((coordinator) => coordinator.ensureStarted()));
     const ended = await waitUntil(END_WITHIN_MS, () => allEnded(world, jobs));
+    jobsMs = performance.now() - startedAt;
     if (ended) await waitUntil(QUIET_WITHIN_MS, () => queuesAreEmpty(world));
     await Promise.all(world.coordinators.map((coordinator) => coordinator.shutDownAll()));
     await Promise.all(world.coordinators.map(({ proxy }) => proxy.settled()));
     const found = await Promise.all(jobs.map((job) => jobProblems(world, job)));
-    return [...(ended ? [] : [`not ended within ${END_WITHIN_MS / 1_000} s`]), ...found.flat(), ...worldProblems(world, jobs)];
+    const late = ended ? [] : [`not ended within ${END_WITHIN_MS / 1_000} s`];
+    return { jobsMs, problems: [...late, ...found.flat(), ...worldProblems(world, jobs)] };
   } catch (error) {
-    return [`the run itself failed: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`];
+    const problem = `the run itself failed: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`;
+    return { jobsMs, problems: [problem] };
   }
 }
 
