@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { CreateStateMachineCommand, StartExecutionCommand } from '@aws-sdk/client-sfn';
 import { exportStateMachine } from '../../../infra/state-machine/index.js';
+import { deferred } from '../../support/deferred.js';
 import { send, sha256, type Answer } from '../../support/origin.js';
 import { SECRET } from '../../support/standing-rules.js';
 import type { ExpectedFile } from '../chaos-job.js';
@@ -11,9 +12,12 @@ import type { World } from '../world.js';
  * - `large`: uploaded in two parts
  * - `missing`: never there
  * - `late`: there once `arrive` was called
+ * - `slow`: comes once `hurry` was called
  * - `held`: its first request is never answered, the others at once
  */
-export type CrashFile = 'small' | 'large' | 'missing' | 'late' | 'held';
+export type CrashFile = 'small' | 'large' | 'missing' | 'late' | 'slow' | 'held';
+
+const WAITING: readonly CrashFile[] = ['slow', 'held'];
 
 export type CrashStatus = 'COMPLETED' | 'FAILED';
 
@@ -33,6 +37,7 @@ interface ServedFile {
 /** A job of a few files, and what must come of it. */
 export class CrashJob {
   private hasArrived = false;
+  private readonly hurried = deferred();
 
   private constructor(
     private readonly world: World,
@@ -96,19 +101,23 @@ export class CrashJob {
     return this.expectedTotals.failedTasks === 0 ? 'COMPLETED' : 'FAILED';
   }
 
-  /** Whether each held file has been asked for. */
+  /** Whether each file that does not come by itself has been asked for. */
   get isHeld(): boolean {
-    return this.files.every(({ kind, path }) => kind !== 'held' || this.world.origin.hitsOf(path) > 0);
+    return this.files.every(({ kind, path }) => !WAITING.includes(kind) || this.world.origin.hitsOf(path) > 0);
   }
 
   /** Tasks that nothing holds. */
   get quickTasks(): number {
-    return this.files.filter(({ kind }) => kind !== 'held').length;
+    return this.files.filter(({ kind }) => !WAITING.includes(kind)).length;
   }
 
   /** What was late is there. */
   arrive(): void {
     this.hasArrived = true;
+  }
+
+  hurry(): void {
+    this.hurried.resolve();
   }
 
   /** The same request under the same name, with a token of its own, as a redrive makes it. */
@@ -130,6 +139,7 @@ export class CrashJob {
     return (_request, response, hit) => {
       if (kind === 'held' && hit === 1) return;
       if (kind === 'missing' || (kind === 'late' && !this.hasArrived)) response.writeHead(404).end('not here');
+      else if (kind === 'slow') void this.hurried.promise.then(() => send(response, bytesOf(key, sizeBytes)));
       else send(response, bytesOf(key, sizeBytes));
     };
   }

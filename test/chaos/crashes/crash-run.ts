@@ -34,9 +34,9 @@ export async function performCrash(lane: Lane, scenario: Scenario, write: number
     await watch.end();
     const { writes, stoppedAt } = watch;
     const left = stoppedAt !== undefined && (await lane.hasEnded(job)) ? await lane.rowsOf(job) : undefined;
-    await lane.ensureStarted();
-    await lane.ended(job);
-    const recoveryMs = performance.now() - (stoppedAt?.atMs ?? startedAt);
+    const ended = lane.ended(job).then(() => performance.now());
+    const [endedAt] = await Promise.all([ended, lane.ensureStarted()]);
+    const recoveryMs = endedAt - (stoppedAt?.atMs ?? startedAt);
     await lane.until(() => queuesAreEmpty(lane.world), QUIET_WITHIN_MS);
     await lane.until(() => lane.world.origin.openRequests === 0, QUIET_WITHIN_MS);
     const problems = [...(await crashProblems(lane, scenario, job)), ...(await changeProblems(lane, job, left))];

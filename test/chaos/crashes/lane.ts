@@ -60,7 +60,7 @@ export class Lane {
 
   /** Unless a process runs already. */
   async ensureStarted(): Promise<void> {
-    await this.starts.run(this.signal, () => this.coordinator.ensureStarted());
+    if (this.coordinator.isDown) await this.starts.run(this.signal, () => this.coordinator.ensureStarted());
   }
 
   async kill(): Promise<void> {

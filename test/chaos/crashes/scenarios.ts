@@ -26,6 +26,8 @@ export interface Scenario {
 const PLAIN: CrashFile[] = ['small', 'small', 'large'];
 const FAILING: CrashFile[] = ['small', 'missing'];
 const HELD: CrashFile[] = ['small', 'held', 'held', 'small'];
+/** Both batches have something new to hand back, and something that has to be given up. */
+const SLOW: CrashFile[] = ['slow', 'held', 'held', 'slow'];
 const LATE: CrashFile[] = ['small', 'late', 'small'];
 
 export const SCENARIOS: Scenario[] = [
@@ -60,9 +62,10 @@ async function cancelled(lane: Lane, write: number | undefined): Promise<Act> {
 }
 
 async function drained(lane: Lane, write: number | undefined): Promise<Act> {
-  const job = await CrashJob.start(lane.world, HELD);
+  const job = await CrashJob.start(lane.world, SLOW);
   await lane.until(() => job.isHeld);
   const watch = lane.watch(write);
+  job.hurry();
   await lane.coordinator.shutDownAll();
   return { job, watch };
 }
