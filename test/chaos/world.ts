@@ -27,10 +27,15 @@ const ENVIRONMENT = {
   // The source's faults pass after two tries; those of the network must not use up what is left.
   TASK_MAX_ATTEMPTS: '8',
 };
-/** A message that died with its receiver comes back after this. */
-const QUEUE_VISIBILITY_S = 3;
-const HEARTBEAT_S = 30;
+const PATIENCE: Patience = { queueVisibilityS: 3, heartbeatSeconds: 30 };
 const DELAY_MS = { from: 50, to: 1_000 };
+
+export interface Patience {
+  /** A message that died with its receiver comes back after this. */
+  queueVisibilityS: number;
+  /** A token that is not beaten for so long is dead. */
+  heartbeatSeconds: number;
+}
 
 /** What of a plan is the world's. */
 export type WorldPlan = Pick<RunPlan, 'seed' | 'batchSize' | 'clockOffsetsMs' | 'rates'>;
@@ -48,10 +53,9 @@ export class World {
   /**
    * Everything but the service's processes.
    * @param settings of the service, in place of those above
-   * @param heartbeatSeconds a token that is not beaten for so long is dead
    */
-  static async create(plan: WorldPlan, settings: Record<string, string> = {}, heartbeatSeconds = HEARTBEAT_S): Promise<World> {
-    const aws = await startLocalAws({ queueVisibilityS: QUEUE_VISIBILITY_S, stateMachine: { heartbeatSeconds } });
+  static async create(plan: WorldPlan, settings: Record<string, string> = {}, patience = PATIENCE): Promise<World> {
+    const aws = await startLocalAws({ queueVisibilityS: patience.queueVisibilityS, stateMachine: patience });
     const folder = await mkdtemp(join(tmpdir(), 'chaos-'));
     const environment = { ...aws.environment(), ...ENVIRONMENT, BATCH_SIZE: String(plan.batchSize), ...settings };
     const coordinators = plan.clockOffsetsMs.map(async (offsetMs, number) => {

@@ -5,7 +5,7 @@ import { deferred } from '../../support/deferred.js';
 import { send, sha256, type Answer } from '../../support/origin.js';
 import { SECRET } from '../../support/standing-rules.js';
 import type { ExpectedFile } from '../chaos-job.js';
-import type { World } from '../world.js';
+import type { Patience, World } from '../world.js';
 
 /**
  * - `small`
@@ -21,8 +21,8 @@ const WAITING: readonly CrashFile[] = ['slow', 'held'];
 
 export type CrashStatus = 'COMPLETED' | 'FAILED';
 
-/** What dies here is back within seconds, on a machine with nothing else to do. */
-export const HEARTBEAT_S = 240;
+/** What dies here is back within seconds, on a machine with nothing else to do: a busy one must not be what ends a job. */
+export const PATIENCE: Patience = { queueVisibilityS: 5, heartbeatSeconds: 240 };
 const SMALL_BYTES = 1_000;
 const LARGE_BYTES = 8 * 1_048_576 + SMALL_BYTES;
 
@@ -123,7 +123,7 @@ export class CrashJob {
   /** The same request under the same name, with a token of its own, as a redrive makes it. */
   async startAgain(): Promise<void> {
     const { clients, aws } = this.world;
-    const definition = exportStateMachine({ jobsQueueUrl: aws.resources.jobsQueueUrl, heartbeatSeconds: HEARTBEAT_S });
+    const definition = exportStateMachine({ jobsQueueUrl: aws.resources.jobsQueueUrl, ...PATIENCE });
     // A name is taken once for each machine.
     const { stateMachineArn = '' } = await clients.states.send(
       new CreateStateMachineCommand({

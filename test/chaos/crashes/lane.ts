@@ -6,15 +6,15 @@ import type { Coordinator } from '../coordinator.js';
 import { FaultProxy } from '../fault-proxy.js';
 import { QUIET } from '../plan.js';
 import { World } from '../world.js';
-import { HEARTBEAT_S, type CrashJob } from './crash-job.js';
+import { PATIENCE, type CrashJob } from './crash-job.js';
 import { WriteWatch } from './write-watch.js';
 
 /** Many lanes share the machine: few reads for nothing, and little to start. A short drain; nothing counts as stalled. */
 const SETTINGS = {
   STATUS_SHARDS: '1',
-  RECLAIM_INTERVAL_MS: '1000',
+  RECLAIM_INTERVAL_MS: '1500',
   JOB_STALL_TIMEOUT_MS: '600000',
-  SHUTDOWN_TIMEOUT_MS: '3000',
+  SHUTDOWN_TIMEOUT_MS: '5000',
   WORKER_POOL_SIZE: '1',
 };
 const BATCH_SIZE = 2;
@@ -46,7 +46,7 @@ export class Lane {
 
   /** @param starts those that may start at the same time */
   static async open(starts: Semaphore, signal: AbortSignal): Promise<Lane> {
-    const world = await World.create({ seed: 0, batchSize: BATCH_SIZE, clockOffsetsMs: [0], rates: QUIET }, SETTINGS, HEARTBEAT_S);
+    const world = await World.create({ seed: 0, batchSize: BATCH_SIZE, clockOffsetsMs: [0], rates: QUIET }, SETTINGS, PATIENCE);
     const [coordinator] = world.coordinators;
     if (coordinator === undefined) throw new Error('A world without a coordinator');
     signal.addEventListener('abort', () => world.abandon(), { once: true });

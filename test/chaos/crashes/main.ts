@@ -22,7 +22,7 @@ interface PlannedRun {
 }
 
 /** Most of a run is waiting: for a TTL, for a message to come back, for a minute when a finisher died. */
-const LANES = 12;
+const LANES = 10;
 const USAGE = `npm run test:crashes -- [--only <scenario>,…] [--write <n>] [--lanes <n>]
   --only   scenarios: ${SCENARIOS.map(({ name }) => name).join(', ')}
   --write  only the runs whose victim dies at its n-th write
