@@ -10,7 +10,7 @@ const MEANINGS: [pattern: RegExp, meaning: string][] = [
   [/^UpdateItem \S*ExportJobs\S*: .*batchProgress/, 'batch counted'],
   [/^UpdateItem \S*ExportJobs\S*: SET #status = :downloading/, 'DOWNLOADING'],
   [/^PutItem \S*ExportBatches/, 'batch row'],
-  [/^UpdateItem \S*ExportBatches\S*: .*claimId = /, 'batch claimed'],
+  [/^UpdateItem \S*ExportBatches\S*: .*\bclaimId = /, 'batch claimed'],
   [/^UpdateItem \S*ExportBatches\S*: .*lastError = /, 'batch reclaimed'],
   [/^UpdateItem \S*ExportBatches\S*: .*resultKeys = /, 'batch succeeded'],
   [/^UpdateItem \S*ExportBatches\S*: .*seq = :seq.*progressedAt/, 'checkpoint'],

@@ -19,7 +19,7 @@ export class WriteWatch {
     private readonly proxy: FaultProxy,
     write: number | undefined,
     private readonly isOfJob: (write: AwsRequest) => boolean,
-    kill: () => Promise<void>,
+    private readonly kill: () => Promise<void>,
   ) {
     proxy.chance = (request) => {
       this.see(request);
@@ -29,9 +29,7 @@ export class WriteWatch {
     proxy.stopAtWrite(
       write,
       (name) => {
-        this.stopping = kill().then(() => {
-          this.stoppedAt = { write: meaningOf(name), atMs: performance.now() };
-        });
+        this.stopping = this.stop(name);
         return this.stopping;
       },
       (request) => this.counted.has(request),
@@ -42,6 +40,11 @@ export class WriteWatch {
   async end(): Promise<void> {
     this.proxy.calm();
     await this.stopping;
+  }
+
+  private async stop(name: string): Promise<void> {
+    await this.kill();
+    this.stoppedAt = { write: meaningOf(name), atMs: performance.now() };
   }
 
   private see(request: AwsRequest): void {
