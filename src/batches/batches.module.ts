@@ -2,38 +2,36 @@ import { Module } from '@nestjs/common';
 import { CONFIGURATION, type Configuration } from '../config/index.js';
 import { ExportJobsModule } from '../export-jobs/export-jobs.module.js';
 import { CompleteJobUseCase, JobCounterService, JobStateRepositoryPort } from '../export-jobs/index.js';
-import { AwsClients } from '../platform/index.js';
+import { FleetRecordsModule } from '../fleet/fleet-records.module.js';
 import { SqsQueue } from '../platform/sqs/index.js';
 import { AppLogger, Clock, Metrics } from '../shared/index.js';
 import { TransferPool } from '../worker-pool/index.js';
 import { WorkerPoolModule } from '../worker-pool/worker-pool.module.js';
 import { BatchConsumer } from './adapters/batch.consumer.js';
 import { ReclaimLoop } from './adapters/reclaim.loop.js';
-import { S3BatchFilesAdapter } from './adapters/s3-batch-files.adapter.js';
 import { BatchFilesPort } from './application/batch-files.port.js';
-import { BatchQueuePort } from './application/batch-queue.port.js';
-import { BatchRepositoryPort } from './application/batch-repository.port.js';
+import { BatchWorkService } from './application/batch-work.service.js';
 import { ClaimBatchUseCase } from './application/claim-batch.use-case.js';
 import { EnqueueBatchesUseCase } from './application/enqueue-batches.use-case.js';
-import { GiveUpBatchUseCase } from './application/give-up-batch.use-case.js';
 import { LeaseService } from './application/lease.service.js';
 import { ReclaimStaleBatchesUseCase } from './application/reclaim-stale-batches.use-case.js';
 import { ReleaseBatchUseCase } from './application/release-batch.use-case.js';
 import { RunBatchUseCase } from './application/run-batch.use-case.js';
 import { TaskDispatcherService } from './application/task-dispatcher.service.js';
+import { WorkSigns } from './application/work-signs.js';
+import { BatchReclaimModule } from './batch-reclaim.module.js';
 import { BATCHES_QUEUE, BatchRecordsModule } from './batch-records.module.js';
 
 @Module({
-  imports: [BatchRecordsModule, ExportJobsModule, WorkerPoolModule],
+  imports: [BatchRecordsModule, BatchReclaimModule, ExportJobsModule, FleetRecordsModule, WorkerPoolModule],
   providers: [
-    { provide: BatchFilesPort, inject: [AwsClients], useFactory: ({ s3 }: AwsClients) => new S3BatchFilesAdapter(s3) },
+    WorkSigns,
     {
       provide: TaskDispatcherService,
-      inject: [TransferPool, CONFIGURATION, Clock, Metrics],
-      useFactory: (pool: TransferPool, { batches }: Configuration, clock: Clock, metrics: Metrics) =>
-        new TaskDispatcherService(pool, batches, clock, metrics),
+      inject: [TransferPool, CONFIGURATION, Clock, Metrics, WorkSigns],
+      useFactory: (pool: TransferPool, { batches }: Configuration, clock: Clock, metrics: Metrics, signs: WorkSigns) =>
+        new TaskDispatcherService(pool, batches, clock, metrics, signs),
     },
-    LeaseService,
     ClaimBatchUseCase,
     ReleaseBatchUseCase,
     EnqueueBatchesUseCase,
@@ -76,31 +74,7 @@ import { BATCHES_QUEUE, BatchRecordsModule } from './batch-records.module.js';
           metrics,
         }),
     },
-    GiveUpBatchUseCase,
-    {
-      provide: ReclaimStaleBatchesUseCase,
-      inject: [CONFIGURATION, BatchRepositoryPort, BatchQueuePort, LeaseService, GiveUpBatchUseCase, Clock, AppLogger, Metrics],
-      useFactory: (
-        { batches: { heartbeatIntervalMs, ttlMs }, reclaim }: Configuration,
-        batches: BatchRepositoryPort,
-        queue: BatchQueuePort,
-        leases: LeaseService,
-        giveUpBatch: GiveUpBatchUseCase,
-        clock: Clock,
-        logger: AppLogger,
-        metrics: Metrics,
-      ) =>
-        new ReclaimStaleBatchesUseCase(
-          { heartbeatIntervalMs, ttlMs, reclaimIntervalMs: reclaim.intervalMs, maxAttempts: reclaim.maxAttempts },
-          batches,
-          queue,
-          leases,
-          giveUpBatch,
-          clock,
-          logger,
-          metrics,
-        ),
-    },
+    BatchWorkService,
     {
       provide: ReclaimLoop,
       inject: [CONFIGURATION, ReclaimStaleBatchesUseCase, Clock, AppLogger],
@@ -109,12 +83,13 @@ import { BATCHES_QUEUE, BatchRecordsModule } from './batch-records.module.js';
     },
     {
       provide: BatchConsumer,
-      inject: [CONFIGURATION, BATCHES_QUEUE, RunBatchUseCase, TransferPool, Clock, AppLogger],
+      inject: [CONFIGURATION, BATCHES_QUEUE, RunBatchUseCase, TransferPool, WorkSigns, Clock, AppLogger],
       useFactory: (
         { batches, visibility, repair }: Configuration,
         queue: SqsQueue,
         runBatch: RunBatchUseCase,
         pool: TransferPool,
+        signs: WorkSigns,
         clock: Clock,
         logger: AppLogger,
       ) =>
@@ -127,10 +102,10 @@ import { BATCHES_QUEUE, BatchRecordsModule } from './batch-records.module.js';
           },
           queue,
           runBatch,
-          { clock, logger },
+          { signs, clock, logger },
         ),
     },
   ],
-  exports: [EnqueueBatchesUseCase, BatchConsumer, ReclaimLoop],
+  exports: [EnqueueBatchesUseCase, BatchConsumer, BatchWorkService, ReclaimLoop],
 })
 export class BatchesModule {}

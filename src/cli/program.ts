@@ -1,16 +1,18 @@
-import { readFileSync } from 'node:fs';
-import { findPackageJSON } from 'node:module';
 import { Command, CommanderError } from 'commander';
-import { ConfigurationError } from '../config/index.js';
+import { ConfigurationError, packageVersion } from '../config/index.js';
 import { explainError } from './cli-error.js';
 import { Cli, type Terminal } from './cli.js';
 import { addCancelCommand } from './commands/cancel.js';
 import { addDemoCommand } from './commands/demo.js';
+import { addHistoryCommand } from './commands/history.js';
 import { addJobCommand } from './commands/job.js';
 import { addJobsCommand } from './commands/jobs.js';
 import { addLocalCommand } from './commands/local.js';
+import { addReclaimCommand } from './commands/reclaim.js';
 import { addServeCommand } from './commands/serve.js';
+import { addStaleCommand } from './commands/stale.js';
 import { addSubmitCommand } from './commands/submit.js';
+import { addValidateCommand } from './commands/validate.js';
 import { addWatchCommand } from './commands/watch.js';
 import { EXIT_CONFIGURATION, EXIT_FAILED, EXIT_OK, EXIT_USAGE } from './exit-codes.js';
 import { openServices } from './services.js';
@@ -48,10 +50,9 @@ function createProgram(cli: Cli): Command {
   addJobCommand(program, cli);
   addWatchCommand(program, cli);
   addCancelCommand(program, cli);
+  addStaleCommand(program, cli);
+  addValidateCommand(program, cli);
+  addHistoryCommand(program, cli);
+  addReclaimCommand(program, cli);
   return program;
-}
-
-function packageVersion(): string {
-  const path = findPackageJSON(import.meta.url);
-  return path === undefined ? 'unknown' : (JSON.parse(readFileSync(path, 'utf8')) as { version: string }).version;
 }

@@ -1,9 +1,11 @@
 import type { BatchEntity, Lease } from '../../src/batches/domain/batch.entity.js';
 import { Checkpoint, type CheckpointState } from '../../src/batches/domain/checkpoint.js';
+import type { ReclaimRecord } from '../../src/batches/domain/reclaim-record.js';
 import type { NewBatch } from '../../src/batches/application/batch-repository.port.js';
 import type { Segment } from '../../src/batches/application/batch-files.port.js';
 import type { NewJob } from '../../src/export-jobs/application/job-state-repository.port.js';
 import type { ExpansionPlan, ExportJobEntity, JobOutcome } from '../../src/export-jobs/domain/export-job.entity.js';
+import type { CoordinatorDetails, CoordinatorEntity, CoordinatorFacts } from '../../src/fleet/domain/coordinator.entity.js';
 import type { ExportRequest } from '../../src/intake/domain/export-request.js';
 
 export const START_ISO = '2026-01-01T00:00:00.000Z';
@@ -74,6 +76,29 @@ export function aBatch(over: Partial<BatchEntity> = {}): BatchEntity {
   return { ...Checkpoint.empty(batch.totalTasks), ...batch };
 }
 
+/** A batch that was taken from its silent holder and queued again. */
+export function aReclaim(over: Partial<ReclaimRecord> = {}): ReclaimRecord {
+  return {
+    jobId: 'job-1',
+    batchNo: 0,
+    run: 1,
+    attempt: 1,
+    lockToken: 4,
+    outcome: 'requeued',
+    reclaimedAt: START_ISO,
+    reclaimedBy: 'me',
+    heldBy: 'the dead',
+    lockAgeS: 900,
+    heartbeatAgeS: 120,
+    progressAgeS: 130,
+    lastError: 'RECLAIMED_TTL: Exceeded TTL (90 s)',
+    reclaimId: 'reclaim-1',
+    completed: 2,
+    failed: 1,
+    ...over,
+  };
+}
+
 export function leaseOf(batch: BatchEntity): Lease {
   return { jobId: batch.jobId, batchNo: batch.batchNo, run: batch.run, lockToken: batch.lockToken };
 }
@@ -115,4 +140,17 @@ export function aRequest(over: Partial<ExportRequest> = {}): ExportRequest {
     requestHash: 'hash-1',
     ...over,
   };
+}
+
+export function coordinatorDetails(over: Partial<CoordinatorDetails> = {}): CoordinatorDetails {
+  return { status: 'ACTIVE', phase: 'ready', activeTasks: 0, activeBatches: 0, loopLagMs: 0, ...over };
+}
+
+/** What a process registers with when it starts. */
+export function aCoordinatorRow(): CoordinatorFacts & CoordinatorDetails {
+  return { version: '1.2.3', host: 'host-1', startedAt: START_ISO, ...coordinatorDetails({ phase: 'starting' }) };
+}
+
+export function aCoordinator(over: Partial<CoordinatorEntity> = {}): CoordinatorEntity {
+  return { ...aCoordinatorRow(), coordinatorId: 'another', epoch: 1, sequence: 1, heartbeatAt: START_ISO, phase: 'ready', ...over };
 }

@@ -4,7 +4,7 @@ import { Semaphore } from '../../../src/shared/index.js';
 import { endOnSignal } from '../end-on-signal.js';
 import { performCrash, type CrashResult } from './crash-run.js';
 import { Lane } from './lane.js';
-import { lineOf, tableOf, type DoneRun } from './progress.js';
+import { lineOf, missedOf, tableOf, type DoneRun } from './progress.js';
 import { SCENARIOS, type Scenario } from './scenarios.js';
 
 interface Arguments {
@@ -107,6 +107,7 @@ await Promise.all(idle.map((lane) => lane.close()));
 const all = [...unharmed, ...crashed];
 const passed = all.filter(isPassed).length;
 console.log(`\n${tableOf(scenarios, unharmed, crashed)}`);
+if (write === undefined) for (const line of missedOf(scenarios, unharmed, crashed)) console.log(line);
 console.log(`${all.length} runs in ${((performance.now() - startedAt) / 1_000).toFixed(0)} s`);
 console.log(`${passed} passed, ${all.length - passed} failed`);
 process.exit(passed === all.length ? 0 : 1);

@@ -20,7 +20,7 @@ export function lineOf({ scenario, write, of, result }: DoneRun): string {
   return `${scenario}  ${write}/${of}  ${verdict}  ${where}${after}`;
 }
 
-/** One line a scenario, and below it what its writes in this run were not stopped at. */
+/** One line a scenario. */
 export function tableOf(scenarios: readonly Scenario[], unharmed: readonly DoneRun[], crashed: readonly DoneRun[]): string {
   const rows = scenarios.map(({ name }) => {
     const [runs, first] = [crashed.filter(({ scenario }) => scenario === name), unharmed.find(({ scenario }) => scenario === name)];
@@ -45,6 +45,19 @@ export function tableOf(scenarios: readonly Scenario[], unharmed: readonly DoneR
     { title: 'SLOWEST RECOVERY' },
   ];
   return table(columns, rows);
+}
+
+/**
+ * Kinds of writes of a scenario's unharmed run at which no victim died: what is written side by side comes in another order each time,
+ * so that one number may strike one kind twice.
+ */
+export function missedOf(scenarios: readonly Scenario[], unharmed: readonly DoneRun[], crashed: readonly DoneRun[]): string[] {
+  return scenarios.flatMap(({ name }) => {
+    const ofIt = ({ scenario }: DoneRun) => scenario === name;
+    const struck = new Set(crashed.filter(ofIt).map(({ result }) => result.stoppedAt));
+    const missed = new Set(unharmed.filter(ofIt).flatMap(({ result }) => result.writes.filter((write) => !struck.has(write))));
+    return missed.size === 0 ? [] : [`${name}: nobody died at ${[...missed].join(', ')}`];
+  });
 }
 
 /** `file × 2, checkpoint` for `file, file, checkpoint`. */
