@@ -54,7 +54,8 @@ function tokenProblems({ tokens, answers }: Evidence): string[] {
   ];
 }
 
-function resultProblems({ results, exportFolder }: Evidence): string[] {
+/** The listed results against each other: as many lines as counted, each task once, each file as listed. */
+export function resultProblems({ results, exportFolder }: Pick<Evidence, 'results' | 'exportFolder'>): string[] {
   if (results === undefined) return ['there is no manifest.json'];
   const { totals, succeeded, failed, failedManifest, files } = results;
   const indexes = [...succeeded, ...failed].map(({ index }) => index).sort((a, b) => a - b);
@@ -72,7 +73,7 @@ function resultProblems({ results, exportFolder }: Evidence): string[] {
 }
 
 /** The bytes read back against the result lines, and nothing but them. */
-function objectProblems({ results, objects }: Evidence): string[] {
+export function objectProblems({ results, objects }: Pick<Evidence, 'results' | 'objects'>): string[] {
   const lines = new Map(results?.succeeded.map((line) => [line.key, line]));
   const problems: string[] = [];
   for (const [key, { size, sha256 }] of lines) {

@@ -83,7 +83,8 @@ export async function gatherEvidence(
   };
 }
 
-async function readBack(s3: S3Client, bucket: string, prefix: string, signal: AbortSignal) {
+/** Every object under the prefix: the job's files hashed, what lies under `_export/` by its size. */
+export async function readBack(s3: S3Client, bucket: string, prefix: string, signal: AbortSignal) {
   const objects = new Map<string, StoredObject>();
   const exportFolder = new Map<string, number>();
   const toHash: string[] = [];
@@ -111,7 +112,7 @@ async function hashObject(s3: S3Client, bucket: string, key: string, signal: Abo
   return { size, sha256: hash.digest('hex') };
 }
 
-async function readResults(s3: S3Client, bucket: string, key: string): Promise<Results> {
+export async function readResults(s3: S3Client, bucket: string, key: string): Promise<Results> {
   const { Body } = await s3.send(new GetObjectCommand({ Bucket: bucket, Key: key }));
   const manifest = manifestSchema.parse(JSON.parse((await Body?.transformToString()) ?? ''));
   const { SUCCEEDED, FAILED } = manifest.ResultFiles;

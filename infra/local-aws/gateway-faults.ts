@@ -21,7 +21,7 @@ export type FaultAction =
   | { kind: 'fail'; status: number; type: string; message?: string }
   | { kind: 'call'; fn: (record: RequestRecord) => void | Promise<void> };
 
-export interface FaultRule {
+export interface FaultRule<Action = FaultAction> {
   service?: AwsService;
   operation?: string;
   when?: (body: unknown) => boolean;
@@ -29,15 +29,15 @@ export interface FaultRule {
   after?: number;
   /** Matching requests that it then acts on. Default: all, until removed. */
   times?: number;
-  action: FaultAction;
+  action: Action;
 }
 
 /** Rules on which requests go wrong, and how. The oldest rule that matches and is due acts alone. */
-export class FaultRules {
-  private readonly rules = new Map<FaultRule, { matched: number }>();
+export class FaultRules<Action = FaultAction> {
+  private readonly rules = new Map<FaultRule<Action>, { matched: number }>();
 
   /** The answer removes the rule. */
-  add(rule: FaultRule): () => void {
+  add(rule: FaultRule<Action>): () => void {
     const own = { ...rule };
     this.rules.set(own, { matched: 0 });
     return () => {
@@ -45,8 +45,12 @@ export class FaultRules {
     };
   }
 
+  clear(): void {
+    this.rules.clear();
+  }
+
   /** The action due for this request; the rules that match count it. */
-  take(subject: FaultSubject): FaultAction | undefined {
+  take(subject: FaultSubject): Action | undefined {
     for (const [rule, count] of this.rules) {
       if (!matches(rule, subject)) continue;
       count.matched += 1;
@@ -57,7 +61,7 @@ export class FaultRules {
   }
 }
 
-function matches({ service, operation, when }: FaultRule, subject: FaultSubject): boolean {
+function matches({ service, operation, when }: FaultRule<unknown>, subject: FaultSubject): boolean {
   return (
     (service === undefined || service === subject.service) &&
     (operation === undefined || operation === subject.operation) &&

@@ -6,9 +6,9 @@ import { startLocalAws, type LocalAws, type LocalAwsOptions } from '../../infra/
 import { ExportService } from '../support/export-service.js';
 import { createAwsClients, eventually, type AwsClients } from '../support/local-aws.js';
 import { Origin } from '../support/origin.js';
+import { brokenRules, SECRET } from '../support/standing-rules.js';
 
-/** Stands in every query, header and body that a suite makes; no log may hold it. */
-export const SECRET = 'n0t-f0r-l0gs';
+export { SECRET };
 
 export interface ExportInput {
   source?: object;
@@ -135,23 +135,7 @@ export class ExportFixture {
     this.clients.destroy();
     await this.origin.close();
     await this.aws.close();
-    const broken = this.brokenRules();
+    const broken = brokenRules(this.aws, this.services);
     if (broken.length > 0) throw new Error(broken.join('\n'));
-  }
-
-  /** No Scan of what grows; no unconditional write; no token, body, header or query in a log. */
-  private brokenRules(): string[] {
-    const { log, stepFunctions } = this.aws;
-    const broken: string[] = [];
-    // The coordinators are a handful, and each wants to know all of them.
-    const scans = log.of('dynamodb', 'Scan').filter(({ resource }) => resource !== this.aws.resources.coordinatorsTable);
-    if (scans.length > 0) broken.push('A table was scanned');
-    const writes = log.of('dynamodb').filter(({ operation }) => /^(Put|Update|Delete|BatchWrite|TransactWrite)Item/.test(operation));
-    for (const { operation, resource, detail } of writes)
-      if (detail?.condition !== true) broken.push(`${operation} of ${resource} has no condition`);
-    const secrets = [SECRET, ...stepFunctions.tokens().map(({ token }) => token.slice(8, -6))];
-    for (const line of this.services.flatMap((service) => service.lines))
-      if (secrets.some((secret) => line.includes(secret))) broken.push(`A log line tells a secret: ${line.slice(0, 300)}`);
-    return broken;
   }
 }

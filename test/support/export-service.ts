@@ -1,9 +1,10 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
+import { resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { eventually } from './local-aws.js';
 
-const ENTRY = fileURLToPath(new URL('../../dist/src/main.js', import.meta.url));
+/** npm and jest run in the project's root; this file itself may run compiled, from elsewhere. */
+const ENTRY = resolve('dist/src/main.js');
 
 export interface LogEvent {
   level: string;
@@ -51,6 +52,10 @@ export class ExportService {
 
   get url(): string {
     return String(this.events().find((event) => event.msg === 'HTTP server listening')?.url);
+  }
+
+  get coordinatorId(): unknown {
+    return this.events().find((event) => event.coordinatorId !== undefined)?.coordinatorId;
   }
 
   events(): LogEvent[] {
