@@ -182,7 +182,21 @@ describe('the loop', () => {
     orchestrator.start();
     await f.clock.advance(3 * INTERVAL_MS);
     expect(beatsOf('a').length).toBeGreaterThanOrEqual(2);
-    expect(f.logger.messages('error')).toContain('Heartbeat turn failed; the next one tries again');
+    expect(f.logger.messages('error')).toContain('Active jobs could not be read; those of the last look are beaten');
+  });
+
+  it('beats the jobs of the last look while the tables cannot be read, but none for longer than the stall timeout', async () => {
+    f.jobs.put(aJobNamed('a'));
+    orchestrator.start();
+    await f.clock.advance(INTERVAL_MS - 1);
+    f.gate.next('listActive', ...Array.from({ length: 30 }, () => 'unavailable' as const));
+    await f.clock.advance(10 * INTERVAL_MS);
+    const slot = slotOf('a', INTERVAL_MS);
+    expect(beatsOf('a').slice(1)).toEqual(
+      Array.from({ length: 11 }, (_, turn) => turn * INTERVAL_MS + slot).filter((at) => at < 11 * INTERVAL_MS),
+    );
+    await f.clock.advance(20 * INTERVAL_MS);
+    expect(beatsOf('a').at(-1)).toBeLessThan(STALL_TIMEOUT_MS + INTERVAL_MS);
   });
 
   it('never overlaps turns, and never catches up on those that a slow look has cost', async () => {
