@@ -29,6 +29,8 @@ const ENVIRONMENT = {
 };
 /** A message that died with its receiver comes back after this. */
 const QUEUE_VISIBILITY_S = 3;
+/** No plan kills the fleet as often as this. */
+const RETRIES = { retryIntervalSeconds: 1, maxAttempts: 8 };
 const DELAY_MS = { from: 50, to: 1_000 };
 
 /** An AWS, a source of files and a fleet of coordinators of one run, each coordinator behind a network of its own. */
@@ -43,7 +45,8 @@ export class World {
 
   /** Everything but the service's processes. */
   static async create(plan: RunPlan): Promise<World> {
-    const aws = await startLocalAws({ queueVisibilityS: QUEUE_VISIBILITY_S, stateMachine: { heartbeatSeconds: 30 } });
+    const stateMachine = { ...RETRIES, heartbeatSeconds: plan.tokenLivesS };
+    const aws = await startLocalAws({ queueVisibilityS: QUEUE_VISIBILITY_S, stateMachine });
     const folder = await mkdtemp(join(tmpdir(), 'chaos-'));
     const environment = { ...aws.environment(), ...ENVIRONMENT, BATCH_SIZE: String(plan.batchSize) };
     const coordinators = plan.clockOffsetsMs.map(async (offsetMs, number) => {
