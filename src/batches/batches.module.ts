@@ -2,38 +2,32 @@ import { Module } from '@nestjs/common';
 import { CONFIGURATION, type Configuration } from '../config/index.js';
 import { ExportJobsModule } from '../export-jobs/export-jobs.module.js';
 import { CompleteJobUseCase, JobCounterService, JobStateRepositoryPort } from '../export-jobs/index.js';
-import { AwsClients } from '../platform/index.js';
 import { SqsQueue } from '../platform/sqs/index.js';
 import { AppLogger, Clock, Metrics } from '../shared/index.js';
 import { TransferPool } from '../worker-pool/index.js';
 import { WorkerPoolModule } from '../worker-pool/worker-pool.module.js';
 import { BatchConsumer } from './adapters/batch.consumer.js';
 import { ReclaimLoop } from './adapters/reclaim.loop.js';
-import { S3BatchFilesAdapter } from './adapters/s3-batch-files.adapter.js';
 import { BatchFilesPort } from './application/batch-files.port.js';
-import { BatchQueuePort } from './application/batch-queue.port.js';
-import { BatchRepositoryPort } from './application/batch-repository.port.js';
 import { ClaimBatchUseCase } from './application/claim-batch.use-case.js';
 import { EnqueueBatchesUseCase } from './application/enqueue-batches.use-case.js';
-import { GiveUpBatchUseCase } from './application/give-up-batch.use-case.js';
 import { LeaseService } from './application/lease.service.js';
 import { ReclaimStaleBatchesUseCase } from './application/reclaim-stale-batches.use-case.js';
 import { ReleaseBatchUseCase } from './application/release-batch.use-case.js';
 import { RunBatchUseCase } from './application/run-batch.use-case.js';
 import { TaskDispatcherService } from './application/task-dispatcher.service.js';
+import { BatchReclaimModule } from './batch-reclaim.module.js';
 import { BATCHES_QUEUE, BatchRecordsModule } from './batch-records.module.js';
 
 @Module({
-  imports: [BatchRecordsModule, ExportJobsModule, WorkerPoolModule],
+  imports: [BatchRecordsModule, BatchReclaimModule, ExportJobsModule, WorkerPoolModule],
   providers: [
-    { provide: BatchFilesPort, inject: [AwsClients], useFactory: ({ s3 }: AwsClients) => new S3BatchFilesAdapter(s3) },
     {
       provide: TaskDispatcherService,
       inject: [TransferPool, CONFIGURATION, Clock, Metrics],
       useFactory: (pool: TransferPool, { batches }: Configuration, clock: Clock, metrics: Metrics) =>
         new TaskDispatcherService(pool, batches, clock, metrics),
     },
-    LeaseService,
     ClaimBatchUseCase,
     ReleaseBatchUseCase,
     EnqueueBatchesUseCase,
@@ -75,31 +69,6 @@ import { BATCHES_QUEUE, BatchRecordsModule } from './batch-records.module.js';
           logger,
           metrics,
         }),
-    },
-    GiveUpBatchUseCase,
-    {
-      provide: ReclaimStaleBatchesUseCase,
-      inject: [CONFIGURATION, BatchRepositoryPort, BatchQueuePort, LeaseService, GiveUpBatchUseCase, Clock, AppLogger, Metrics],
-      useFactory: (
-        { batches: { heartbeatIntervalMs, ttlMs }, reclaim }: Configuration,
-        batches: BatchRepositoryPort,
-        queue: BatchQueuePort,
-        leases: LeaseService,
-        giveUpBatch: GiveUpBatchUseCase,
-        clock: Clock,
-        logger: AppLogger,
-        metrics: Metrics,
-      ) =>
-        new ReclaimStaleBatchesUseCase(
-          { heartbeatIntervalMs, ttlMs, reclaimIntervalMs: reclaim.intervalMs, maxAttempts: reclaim.maxAttempts },
-          batches,
-          queue,
-          leases,
-          giveUpBatch,
-          clock,
-          logger,
-          metrics,
-        ),
     },
     {
       provide: ReclaimLoop,

@@ -1,3 +1,10 @@
 export { BatchConsumer } from './adapters/batch.consumer.js';
 export { ReclaimLoop } from './adapters/reclaim.loop.js';
 export { EnqueueBatchesUseCase } from './application/enqueue-batches.use-case.js';
+export { PreviewReclaimQuery, type ReclaimPreview } from './application/preview-reclaim.query.js';
+export { ReclaimHistoryPort } from './application/reclaim-history.port.js';
+export { ReclaimStaleBatchesUseCase, type ReclaimTurn } from './application/reclaim-stale-batches.use-case.js';
+export { StaleMonitorQuery, type StaleMonitor } from './application/stale-monitor.query.js';
+export { ValidateLeasesQuery } from './application/validate-leases.query.js';
+export type { HeldBatch } from './domain/held-batch.js';
+export type { ReclaimRecord } from './domain/reclaim-record.js';

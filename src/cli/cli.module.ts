@@ -1,4 +1,5 @@
 import { Global, Module } from '@nestjs/common';
+import { BatchReclaimModule } from '../batches/batch-reclaim.module.js';
 import { CONFIGURATION, loadConfiguration, type Configuration } from '../config/index.js';
 import { ExportJobsModule } from '../export-jobs/export-jobs.module.js';
 import { AwsClients } from '../platform/index.js';
@@ -26,13 +27,14 @@ class NoMetrics extends Metrics {
 })
 class CliPlatformModule {}
 
-@Module({ imports: [CliPlatformModule, ExportJobsModule] })
+@Module({ imports: [CliPlatformModule, ExportJobsModule, BatchReclaimModule] })
 export class CliModule {}
 
 function createClients({ aws }: Configuration): AwsClients {
   const clients = new AwsClients(aws);
   const step = { step: 'initialize' } as const;
   clients.dynamoDb.middlewareStack.add(namingErrors('DynamoDB'), step);
+  clients.sqs.middlewareStack.add(namingErrors('SQS'), step);
   clients.s3.middlewareStack.add(namingErrors('S3'), step);
   clients.stepFunctions.middlewareStack.add(namingErrors('SFN'), step);
   return clients;

@@ -21,9 +21,12 @@ export class Cli {
 
   async use(work: (services: Services) => Promise<void>): Promise<void> {
     const services = await this.open();
+    // The timers of the service's parts hold no process: without this one, a command that waits for one of them would just end.
+    const holding = setInterval(() => undefined, 60_000);
     try {
       await work(services);
     } finally {
+      clearInterval(holding);
       await services.close();
     }
   }

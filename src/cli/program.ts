@@ -6,11 +6,15 @@ import { explainError } from './cli-error.js';
 import { Cli, type Terminal } from './cli.js';
 import { addCancelCommand } from './commands/cancel.js';
 import { addDemoCommand } from './commands/demo.js';
+import { addHistoryCommand } from './commands/history.js';
 import { addJobCommand } from './commands/job.js';
 import { addJobsCommand } from './commands/jobs.js';
 import { addLocalCommand } from './commands/local.js';
+import { addReclaimCommand } from './commands/reclaim.js';
 import { addServeCommand } from './commands/serve.js';
+import { addStaleCommand } from './commands/stale.js';
 import { addSubmitCommand } from './commands/submit.js';
+import { addValidateCommand } from './commands/validate.js';
 import { addWatchCommand } from './commands/watch.js';
 import { EXIT_CONFIGURATION, EXIT_FAILED, EXIT_OK, EXIT_USAGE } from './exit-codes.js';
 import { openServices } from './services.js';
@@ -48,6 +52,10 @@ function createProgram(cli: Cli): Command {
   addJobCommand(program, cli);
   addWatchCommand(program, cli);
   addCancelCommand(program, cli);
+  addStaleCommand(program, cli);
+  addValidateCommand(program, cli);
+  addHistoryCommand(program, cli);
+  addReclaimCommand(program, cli);
   return program;
 }
 

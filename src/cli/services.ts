@@ -1,4 +1,11 @@
 import { NestFactory } from '@nestjs/core';
+import {
+  PreviewReclaimQuery,
+  ReclaimHistoryPort,
+  ReclaimStaleBatchesUseCase,
+  StaleMonitorQuery,
+  ValidateLeasesQuery,
+} from '../batches/index.js';
 import { CONFIGURATION, type Configuration } from '../config/index.js';
 import { CancelJobUseCase, CompleteJobUseCase, JobBatchesPort, JobStateRepositoryPort } from '../export-jobs/index.js';
 import { AwsClients } from '../platform/index.js';
@@ -10,8 +17,14 @@ export interface Services {
   batches: Pick<JobBatchesPort, 'list'>;
   cancelJob: Pick<CancelJobUseCase, 'cancel'>;
   completeJob: Pick<CompleteJobUseCase, 'stop'>;
+  reclaim: Pick<ReclaimStaleBatchesUseCase, 'runOnce' | 'idle'>;
+  previewReclaim: Pick<PreviewReclaimQuery, 'list'>;
+  reclaims: Pick<ReclaimHistoryPort, 'ofJob' | 'recent'>;
+  staleMonitor: Pick<StaleMonitorQuery, 'list'>;
+  validateLeases: Pick<ValidateLeasesQuery, 'list'>;
   clients: Pick<AwsClients, 's3' | 'stepFunctions'>;
   settings: Configuration['exports'];
+  reclaimIntervalMs: number;
   close(): Promise<void>;
 }
 
@@ -19,13 +32,20 @@ export interface Services {
 export async function openServices(): Promise<Services> {
   const app = await NestFactory.createApplicationContext(CliModule, { logger: false, abortOnError: false });
   const clients = app.get(AwsClients);
+  const { exports: settings, reclaim } = app.get<Configuration>(CONFIGURATION);
   return {
     jobs: app.get<JobStateRepositoryPort>(JobStateRepositoryPort),
     batches: app.get<JobBatchesPort>(JobBatchesPort),
     cancelJob: app.get(CancelJobUseCase),
     completeJob: app.get(CompleteJobUseCase),
+    reclaim: app.get(ReclaimStaleBatchesUseCase),
+    previewReclaim: app.get(PreviewReclaimQuery),
+    reclaims: app.get<ReclaimHistoryPort>(ReclaimHistoryPort),
+    staleMonitor: app.get(StaleMonitorQuery),
+    validateLeases: app.get(ValidateLeasesQuery),
     clients,
-    settings: app.get<Configuration>(CONFIGURATION).exports,
+    settings,
+    reclaimIntervalMs: reclaim.intervalMs,
     close: async () => {
       clients.destroy();
       await app.close();

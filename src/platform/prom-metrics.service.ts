@@ -23,6 +23,7 @@ const GAUGES = {
   jobs_active_with_token: ['Active jobs of this coordinator that have a task token', []],
   jobs_active_without_token: ['Active jobs of this coordinator without a task token', []],
   batches_running: ['Batches in hand', []],
+  batches_over_twice_ttl: ['Running batches of the fleet without a heartbeat for more than twice their TTL: must be 0', []],
   worker_pool_threads: ['Threads that are ready', []],
   worker_pool_busy: ['Transfers running', []],
   worker_pool_queued: ['Transfers waiting for a place', []],

@@ -1,5 +1,6 @@
 import type { BatchEntity, Lease } from '../../src/batches/domain/batch.entity.js';
 import { Checkpoint, type CheckpointState } from '../../src/batches/domain/checkpoint.js';
+import type { ReclaimRecord } from '../../src/batches/domain/reclaim-record.js';
 import type { NewBatch } from '../../src/batches/application/batch-repository.port.js';
 import type { Segment } from '../../src/batches/application/batch-files.port.js';
 import type { NewJob } from '../../src/export-jobs/application/job-state-repository.port.js';
@@ -72,6 +73,29 @@ export function aNewBatch(over: Partial<NewBatch> = {}): NewBatch {
 export function aBatch(over: Partial<BatchEntity> = {}): BatchEntity {
   const batch = { ...aNewBatch(), status: 'queued' as const, seq: 0, lockToken: 0, attempts: 0, enqueuedAt: START_ISO, ...over };
   return { ...Checkpoint.empty(batch.totalTasks), ...batch };
+}
+
+/** A batch that was taken from its silent holder and queued again. */
+export function aReclaim(over: Partial<ReclaimRecord> = {}): ReclaimRecord {
+  return {
+    jobId: 'job-1',
+    batchNo: 0,
+    run: 1,
+    attempt: 1,
+    lockToken: 4,
+    outcome: 'requeued',
+    reclaimedAt: START_ISO,
+    reclaimedBy: 'me',
+    heldBy: 'the dead',
+    lockAgeS: 900,
+    heartbeatAgeS: 120,
+    progressAgeS: 130,
+    lastError: 'RECLAIMED_TTL: Exceeded TTL (90 s)',
+    reclaimId: 'reclaim-1',
+    completed: 2,
+    failed: 1,
+    ...over,
+  };
 }
 
 export function leaseOf(batch: BatchEntity): Lease {

@@ -1,6 +1,8 @@
 import { JobBatchesAdapter } from '../../src/batches/adapters/job-batches.adapter.js';
 import { GiveUpBatchUseCase } from '../../src/batches/application/give-up-batch.use-case.js';
 import { LeaseService } from '../../src/batches/application/lease.service.js';
+import { ReclaimBatchUseCase } from '../../src/batches/application/reclaim-batch.use-case.js';
+import { ReclaimRecorderService } from '../../src/batches/application/reclaim-recorder.service.js';
 import {
   ReclaimStaleBatchesUseCase,
   type ReclaimSettings,
@@ -13,6 +15,7 @@ import { SettleTokenService } from '../../src/export-jobs/application/settle-tok
 import { aBatch } from './builders.js';
 import { aBatchWorld, BATCH_BEAT_MS, BATCH_TTL_MS } from './batch-holder.js';
 import { FakeJobResults } from './fakes/fake-job-ports.js';
+import { InMemoryReclaimHistory } from './fakes/in-memory-reclaim-history.js';
 import { RecordingMetrics } from './fakes/recording-metrics.js';
 import type { FakeClock } from './fake-clock.js';
 
@@ -32,8 +35,9 @@ export function aReclaimWorld() {
   const world = aBatchWorld();
   const { gate, jobs, batches, files, queue, logger, stepFunctions } = world;
   const results = new FakeJobResults(gate);
+  const history = new InMemoryReclaimHistory(gate);
 
-  const reclaimer = (clock: FakeClock = world.clock, over: Partial<ReclaimSettings> = {}) => {
+  const reclaimer = (clock: FakeClock = world.clock, over: Partial<ReclaimSettings> & { maxAttempts?: number } = {}) => {
     const metrics = new RecordingMetrics();
     const leases = new LeaseService(batches, clock);
     const settler = new SettleTokenService(stepFunctions, clock, logger);
@@ -48,17 +52,23 @@ export function aReclaimWorld() {
     );
     const giveUpBatch = new GiveUpBatchUseCase(jobs, batches, files, new JobCounterService(jobs), completeJob);
     const settings = {
+      coordinatorId: 'me',
       heartbeatIntervalMs: BATCH_BEAT_MS,
       ttlMs: { download: BATCH_TTL_MS },
       reclaimIntervalMs: RECLAIM_INTERVAL_MS,
       maxAttempts: MAX_ATTEMPTS,
       ...over,
     };
-    const reclaim = new ReclaimStaleBatchesUseCase(settings, batches, queue, leases, giveUpBatch, clock, logger, metrics);
+    const recorder = new ReclaimRecorderService(history, clock, logger);
+    const reclaimBatch = new ReclaimBatchUseCase(settings, batches, queue, giveUpBatch, recorder, clock);
+    const reclaim = new ReclaimStaleBatchesUseCase(settings, batches, leases, reclaimBatch, recorder, clock, logger, metrics);
 
+    /** With what it begins beside it. */
     const nextTurn = async (): Promise<ReclaimTurn> => {
       await world.clock.advance(RECLAIM_INTERVAL_MS);
-      return reclaim.runOnce();
+      const turn = await reclaim.runOnce();
+      await reclaim.idle();
+      return turn;
     };
     const turns = async (count: number): Promise<ReclaimTurn[]> => {
       const all: ReclaimTurn[] = [];
@@ -72,5 +82,5 @@ export function aReclaimWorld() {
     };
     return { reclaim, giveUpBatch, leases, metrics, nextTurn, turns, watch };
   };
-  return { ...world, results, reclaimer };
+  return { ...world, results, history, reclaimer };
 }

@@ -34,6 +34,7 @@ export class ReclaimLoop implements LifecyclePart {
     if (this.loop === undefined) return;
     this.stopping.abort();
     await this.loop;
+    await this.reclaim.stop();
     this.tools.logger.info('Reclaim loop stopped');
   }
 
@@ -54,7 +55,8 @@ export class ReclaimLoop implements LifecyclePart {
 
   private async turn(): Promise<void> {
     try {
-      await this.reclaim.runOnce();
+      const { reclaims: _reclaims, ...counts } = await this.reclaim.runOnce();
+      if (counts.stale > 0) this.tools.logger.warn('Stale batches found', counts);
     } catch (error) {
       this.tools.logger.error('Reclaim turn failed; the next one tries again', { error: toLoggable(error) });
     }

@@ -33,7 +33,10 @@ export class ClaimBatchUseCase {
   /** @throws when the tables cannot be asked: the message is left, and comes again. */
   async claim(message: BatchMessage, coordinatorId: string): Promise<ClaimOutcome> {
     const job = await this.jobs.find(message.jobId);
-    if (job === undefined || !isCounting(job.status)) return { kind: 'drop', reason: 'job-over' };
+    if (job === undefined || !isCounting(job.status)) {
+      if (job?.status === 'CANCELLED' || job?.status === 'FAILED') await this.cancelLeftBehind(message);
+      return { kind: 'drop', reason: 'job-over' };
+    }
     if (job.run !== message.run) return { kind: 'drop', reason: 'other-run' };
     const claimId = newId();
     for (;;) {
@@ -48,6 +51,14 @@ export class ClaimBatchUseCase {
         return { kind: 'drop', reason: 'final' };
       }
     }
+  }
+
+  /**
+   * Whoever ended the job may have died before he cancelled its batches; this message is the last that points to the row. A job that
+   * was reopened since has moved it to a newer run, or moves it now: the cancel is refused there, or undone by the move.
+   */
+  private async cancelLeftBehind(message: BatchMessage): Promise<void> {
+    await this.batches.cancel(message, message.run);
   }
 
   private async countEnded(batch: BatchEntity, message: BatchMessage): Promise<void> {

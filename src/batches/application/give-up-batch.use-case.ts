@@ -5,9 +5,11 @@ import type { BatchEntity } from '../domain/batch.entity.js';
 import { Checkpoint } from '../domain/checkpoint.js';
 import { BatchFilesPort, resultsInOrder } from './batch-files.port.js';
 import { BatchRepositoryPort } from './batch-repository.port.js';
+import { writeOwnReclaim } from './own-reclaim.js';
 
 /** Code of the tasks that were never brought to an end. */
 const REMAINING = 'RECLAIMED_TTL';
+const SEGMENT_TIMEOUT_MS = 60_000;
 
 /**
  * Ends a batch that takes its holders down: results first, then the row, then the counters, so that its job still ends and
@@ -23,12 +25,13 @@ export class GiveUpBatchUseCase {
     private readonly completeJob: CompleteJobUseCase,
   ) {}
 
-  /** @returns false when the batch moved since it was observed: nothing was given up then */
-  async giveUp(observed: BatchEntity, reclaimId: string, lastError: string): Promise<boolean> {
+  /** @returns the dead row, whose counts are still to be brought up; `undefined`: the batch moved since it was observed */
+  async giveUp(observed: BatchEntity, reclaimId: string, lastError: string): Promise<BatchEntity | undefined> {
     const { jobId, batchNo } = observed;
     const job = await this.jobs.find(jobId);
     if (job === undefined) throw new AppError('JOB_ROW_MISSING', `Batch ${batchNo} has no job`, { disposition: 'yield' });
-    const segment = await this.files.loadSegment(job.destination.bucket, observed.segmentKey, AbortSignal.timeout(60_000));
+    const timeout = AbortSignal.timeout(SEGMENT_TIMEOUT_MS);
+    const segment = await this.files.loadSegment(job.destination.bucket, observed.segmentKey, timeout);
     const checkpoint = new Checkpoint(observed.totalTasks, observed);
     for (const position of checkpoint.pending()) checkpoint.fail(position, REMAINING);
     const state = checkpoint.whole();
@@ -36,13 +39,14 @@ export class GiveUpBatchUseCase {
       this.files.describeDone(segment, position),
     );
     const resultKeys = await this.files.writeResults({ ...segment, jobId, batchNo, fence: reclaimId }, segment, results);
-    const written = await this.batches
-      .giveUp(observed, { reclaimId, state, resultKeys, lastError })
-      .catch(() => ({ kind: 'refused' as const }));
-    const row = written.kind === 'written' ? written.batch : await this.batches.find(jobId, batchNo);
-    if (row?.status !== 'dead' || row.reclaimId !== reclaimId) return false;
-    const counted = await this.counter.countUp(jobId, row, row, true);
-    if (counted.kind === 'counted' && JobStateVO.of(counted.job).addsUp) await this.completeJob.complete(jobId);
-    return true;
+    return writeOwnReclaim(this.batches, observed, { status: 'dead', reclaimId }, () =>
+      this.batches.giveUp(observed, { reclaimId, state, resultKeys, lastError }),
+    );
+  }
+
+  /** Brings the job's counters up, and ends the job when it was its last batch: that waits for Step Functions as long as it takes. */
+  async count(dead: BatchEntity): Promise<void> {
+    const counted = await this.counter.countUp(dead.jobId, dead, dead, true);
+    if (counted.kind === 'counted' && JobStateVO.of(counted.job).addsUp) await this.completeJob.complete(dead.jobId);
   }
 }

@@ -1,30 +1,38 @@
 import { Injectable } from '@nestjs/common';
-import { AppLogger, Clock, Metrics, newId, toLoggable, type MonotonicMs } from '../../shared/index.js';
+import { AppLogger, Clock, Metrics, toLoggable, type MonotonicMs } from '../../shared/index.js';
 import type { BatchEntity } from '../domain/batch.entity.js';
-import { decideReclaim } from '../domain/decide-reclaim.js';
 import { leaseTtlMs } from '../domain/lease-ttl.js';
-import { isStale, leaseSignature, silentSeconds } from '../domain/stale-batch.js';
-import { BatchQueuePort } from './batch-queue.port.js';
-import { BatchRepositoryPort, type BatchKey, type BatchWrite } from './batch-repository.port.js';
-import { GiveUpBatchUseCase } from './give-up-batch.use-case.js';
+import type { ReclaimRecord } from '../domain/reclaim-record.js';
+import { isOverdue, isStale, leaseSignature } from '../domain/stale-batch.js';
+import { BatchRepositoryPort, type BatchKey } from './batch-repository.port.js';
+import { BesideTurns } from './beside-turns.js';
 import { LeaseService } from './lease.service.js';
+import { ReclaimBatchUseCase, type ReclaimOutcome } from './reclaim-batch.use-case.js';
+import { ReclaimRecorderService } from './reclaim-recorder.service.js';
+import { runningRows } from './running-rows.js';
 
 export interface ReclaimSettings {
   heartbeatIntervalMs: number;
   /** Per batch type. */
   ttlMs: Readonly<Record<string, number>>;
   reclaimIntervalMs: number;
-  maxAttempts: number;
 }
 
-/** What one turn did. */
+/** What one turn did. Batches are given up beside it: those come in when they are through, `idle()` waits for them. */
 export interface ReclaimTurn {
   running: number;
   stale: number;
   requeued: number;
   givenUp: number;
+  /** Someone moved them between look and write. */
+  moved: number;
+  failed: number;
+  /** Stale ones that this turn had no time for. */
+  left: number;
   /** This process did not trust itself and took none. */
   doubted: boolean;
+  /** Of what was taken. */
+  reclaims: ReclaimRecord[];
 }
 
 interface Seen {
@@ -35,14 +43,14 @@ interface Seen {
 /** A turn takes none after this; the next one goes on. */
 const TURN_LIMIT_MS = 8_000;
 const AT_ONCE = 8;
-/** The message of a reclaimed batch waits this long for each attempt, at most the limit of SQS. */
-const DELAY_PER_ATTEMPT_S = 5;
-const MAX_DELAY_S = 900;
 
 /*
  * Takes batches away from holders that went silent. One turn: running-index → consistent reads → stale? → one conditional write each,
  * on everything observed. Whoever moved since the look wins by itself, so any number of reclaimers may run: this is the store's
  * FOR UPDATE SKIP LOCKED. Who reclaims, sends; if he dies between the two, the job's repair sends.
+ *
+ * A batch to be given up has its files read and written, and may end its job, which waits for Step Functions: that happens beside the
+ * turns, so that it holds up neither the batches behind it nor the next turn.
  *
  * It doubts itself, not others: a process whose own turn came late or whose own last lease write failed may be the one that is cut off,
  * and takes none this turn. An error is logged and ends a turn, never the loop.
@@ -53,13 +61,14 @@ export class ReclaimStaleBatchesUseCase {
   private lastTurnAt: MonotonicMs | undefined;
   /** Batches whose last reclaim failed, the one that failed longest ago first. */
   private readonly failed = new Set<string>();
+  private readonly givingUp = new BesideTurns<BatchEntity>(AT_ONCE, nameOf);
 
   constructor(
     private readonly settings: ReclaimSettings,
     private readonly batches: BatchRepositoryPort,
-    private readonly queue: BatchQueuePort,
     private readonly leases: LeaseService,
-    private readonly giveUpBatch: GiveUpBatchUseCase,
+    private readonly reclaimBatch: ReclaimBatchUseCase,
+    private readonly recorder: ReclaimRecorderService,
     private readonly clock: Clock,
     private readonly logger: AppLogger,
     private readonly metrics: Metrics,
@@ -69,27 +78,44 @@ export class ReclaimStaleBatchesUseCase {
     const startedAt = this.clock.monotonicMs();
     const doubted = this.doubtsItself(startedAt);
     this.lastTurnAt = startedAt;
-    const turn: ReclaimTurn = { running: 0, stale: 0, requeued: 0, givenUp: 0, doubted };
+    const turn: ReclaimTurn = { running: 0, stale: 0, requeued: 0, givenUp: 0, moved: 0, failed: 0, left: 0, doubted, reclaims: [] };
     const seen = new Map<string, Seen>();
     const endsAt = startedAt + TURN_LIMIT_MS;
-    const postponed = new Map<string, BatchEntity>();
-    for await (const keys of this.batches.listRunning()) {
-      const rows = await this.batches.findMany(keys);
-      const stale = rows.filter((batch) => batch.status === 'running' && this.look(batch, seen));
+    let overdue = 0;
+    const postponed: BatchEntity[] = [];
+    const hopeless: BatchEntity[] = [];
+    for await (const rows of runningRows(this.batches)) {
+      const stale = rows.filter((batch) => this.look(batch, seen));
       turn.running += rows.length;
       turn.stale += stale.length;
+      overdue += rows.filter((batch) => this.isOverdue(batch)).length;
       if (doubted) continue;
-      for (const batch of stale) if (this.failed.has(nameOf(batch))) postponed.set(nameOf(batch), batch);
-      const fresh = stale.filter((batch) => !postponed.has(nameOf(batch)));
+      const fresh: BatchEntity[] = [];
+      for (const batch of stale) {
+        const later = this.failed.has(nameOf(batch)) ? postponed : fresh;
+        (this.reclaimBatch.decide(batch).kind === 'give-up' ? hopeless : later).push(batch);
+      }
       await this.takeAll(fresh, turn, endsAt);
     }
+    this.metrics.gauge('batches_over_twice_ttl', overdue);
     // What failed before comes last, so that what takes a whole turn and fails again hides nobody.
-    const again = [...this.failed].flatMap((name) => postponed.get(name) ?? []);
-    await this.takeAll(again, turn, endsAt);
+    this.givingUp.replace(this.failedLast(hopeless), (batch) => this.takeSafely(batch, turn));
+    await this.takeAll(this.failedLast(postponed), turn, endsAt);
     for (const name of this.failed) if (!seen.has(name)) this.failed.delete(name);
     this.seen = seen;
-    if (turn.stale > 0) this.logger.warn('Stale batches found', { ...turn });
     return turn;
+  }
+
+  /** Resolves when every batch that is to be given up is through, and the history of all reclaims is written. */
+  async idle(): Promise<void> {
+    await this.givingUp.idle();
+    await this.recorder.idle();
+  }
+
+  /** Begins nothing new, and waits for what is under way. */
+  async stop(): Promise<void> {
+    this.givingUp.clear();
+    await this.idle();
   }
 
   private doubtsItself(now: MonotonicMs): boolean {
@@ -109,58 +135,70 @@ export class ReclaimStaleBatchesUseCase {
     const since = before?.signature === signature ? before.since : now;
     seen.set(key, { signature, since });
     const ttlMs = leaseTtlMs(batch.type, this.settings.ttlMs);
-    return isStale(batch, now - since, Date.parse(this.clock.nowIso()), { ttlMs, heartbeatIntervalMs: this.settings.heartbeatIntervalMs });
+    return isStale(batch, now - since, this.nowMs(), { ttlMs, heartbeatIntervalMs: this.settings.heartbeatIntervalMs });
+  }
+
+  private isOverdue(batch: BatchEntity): boolean {
+    return isOverdue(batch, this.nowMs(), leaseTtlMs(batch.type, this.settings.ttlMs));
+  }
+
+  private failedLast(batches: readonly BatchEntity[]): BatchEntity[] {
+    const order = [...this.failed];
+    return batches.toSorted((a, b) => order.indexOf(nameOf(a)) - order.indexOf(nameOf(b)));
   }
 
   private async takeAll(stale: readonly BatchEntity[], turn: ReclaimTurn, endsAt: MonotonicMs): Promise<void> {
-    for (let first = 0; first < stale.length && this.clock.monotonicMs() < endsAt; first += AT_ONCE)
+    let first = 0;
+    for (; first < stale.length && this.clock.monotonicMs() < endsAt; first += AT_ONCE)
       await Promise.all(stale.slice(first, first + AT_ONCE).map((batch) => this.takeSafely(batch, turn)));
+    turn.left += Math.max(0, stale.length - first);
   }
 
   /** One batch that cannot be reclaimed never hides the ones behind it. */
   private async takeSafely(batch: BatchEntity, turn: ReclaimTurn): Promise<void> {
-    const { jobId, batchNo, lockedBy, lockToken } = batch;
     this.failed.delete(nameOf(batch));
     try {
-      const outcome = await this.take(batch);
-      if (outcome === 'requeued') turn.requeued++;
-      if (outcome === 'given-up') turn.givenUp++;
-      this.metrics.increment('batches_reclaimed_total', { type: batch.type, outcome });
-      if (outcome !== 'moved')
-        this.logger.warn(`Batch reclaimed: ${outcome}`, { jobId, batchNo, lockedBy, lockToken, attempts: batch.attempts });
+      this.report(batch, await this.reclaimBatch.reclaim(batch), turn);
     } catch (error) {
       this.failed.add(nameOf(batch));
-      this.metrics.increment('batches_reclaimed_total', { type: batch.type, outcome: 'failed' });
+      this.count(batch, turn, 'failed');
+      const { jobId, batchNo } = batch;
       this.logger.error('A stale batch could not be reclaimed; the next turn tries again', { jobId, batchNo, error: toLoggable(error) });
     }
   }
 
-  private async take(batch: BatchEntity): Promise<'requeued' | 'given-up' | 'moved'> {
-    const decision = decideReclaim(batch, this.settings.maxAttempts);
-    const ttlS = leaseTtlMs(batch.type, this.settings.ttlMs) / 1_000;
-    const silentS = silentSeconds(batch, Date.parse(this.clock.nowIso()));
-    const silence = `held by ${batch.lockedBy ?? 'unknown'}, silent for ${silentS} s`;
-    if (decision.kind === 'give-up') {
-      const lastError = `RECLAIMED_TTL: Max attempts reached; ${silence}`;
-      return (await this.giveUpBatch.giveUp(batch, newId(), lastError)) ? 'given-up' : 'moved';
+  private report(batch: BatchEntity, outcome: ReclaimOutcome, turn: ReclaimTurn): void {
+    const { jobId, batchNo, lockedBy, lockToken, attempts } = batch;
+    if (outcome.kind !== 'moved') turn.reclaims.push(outcome.record);
+    switch (outcome.kind) {
+      case 'moved':
+        return this.count(batch, turn, 'moved');
+      case 'unfinished':
+        this.count(batch, turn, 'failed');
+        return this.logger.error('A reclaimed batch lacks its message, or its counts; the repair of its job brings them', {
+          jobId,
+          batchNo,
+          outcome: outcome.record.outcome,
+          error: toLoggable(outcome.cause),
+        });
+      case 'requeued':
+        this.count(batch, turn, 'requeued');
+        return this.logger.info('Batch reclaimed: requeued', { jobId, batchNo, lockedBy, lockToken, attempts });
+      case 'given-up':
+        this.count(batch, turn, 'given-up');
+        return this.logger.warn('Batch reclaimed: given up', { jobId, batchNo, lockedBy, lockToken, attempts });
+      default:
+        return outcome satisfies never;
     }
-    const reclaimId = newId();
-    const lastError = `RECLAIMED_TTL: Exceeded TTL (${ttlS} s); ${silence}`;
-    const taken = await this.isMine(reclaimId, batch, () =>
-      this.batches.reclaim(batch, { reclaimId, attempts: decision.attempts, lastError }),
-    );
-    if (!taken) return 'moved';
-    const { jobId, batchNo, run } = batch;
-    await this.queue.send([{ jobId, batchNo, run }], Math.min(MAX_DELAY_S, DELAY_PER_ATTEMPT_S * (decision.attempts - 1)));
-    return 'requeued';
   }
 
-  /** A reclaim whose reply was lost, or whose retry met its own write, recognises itself by its id. */
-  private async isMine(reclaimId: string, { jobId, batchNo }: BatchKey, write: () => Promise<BatchWrite>): Promise<boolean> {
-    const written = await write().catch(() => ({ kind: 'refused' as const }));
-    if (written.kind === 'written') return true;
-    const row = await this.batches.find(jobId, batchNo);
-    return row?.status === 'queued' && row.reclaimId === reclaimId;
+  private count({ type }: BatchEntity, turn: ReclaimTurn, outcome: 'requeued' | 'given-up' | 'moved' | 'failed'): void {
+    turn[outcome === 'given-up' ? 'givenUp' : outcome]++;
+    this.metrics.increment('batches_reclaimed_total', { type, outcome });
+  }
+
+  private nowMs(): number {
+    return Date.parse(this.clock.nowIso());
   }
 }
 

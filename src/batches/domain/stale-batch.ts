@@ -2,6 +2,8 @@ import type { BatchEntity } from './batch.entity.js';
 
 /** Unchanged on my own clock for so many batch heartbeat intervals, before stored times may speak. */
 const SILENT_INTERVALS = 4;
+/** A batch that is silent for so many TTLs should have been reclaimed long ago. */
+const OVERDUE_TTLS = 2;
 
 export interface StaleLimits {
   ttlMs: number;
@@ -13,6 +15,11 @@ export function leaseSignature({ run, lockToken, heartbeatAt }: BatchEntity): st
   return `${run}/${lockToken}/${heartbeatAt ?? ''}`;
 }
 
+/** How long a process that knows nothing yet must watch a batch before stored times may speak, in milliseconds. */
+export function watchMs(heartbeatIntervalMs: number): number {
+  return heartbeatIntervalMs * SILENT_INTERVALS;
+}
+
 /**
  * Whether a running batch has lost its holder: this process has seen its sign of life unchanged for a TTL, or the stored times
  * are older than that and it was seen unchanged for four heartbeat intervals. Stored times alone never condemn: hosts' clocks differ.
@@ -21,13 +28,18 @@ export function leaseSignature({ run, lockToken, heartbeatAt }: BatchEntity): st
  */
 export function isStale(batch: BatchEntity, unchangedMs: number, nowMs: number, limits: StaleLimits): boolean {
   if (unchangedMs > limits.ttlMs) return true;
-  const { lockedAt } = batch;
-  if (lockedAt === undefined || unchangedMs < limits.heartbeatIntervalMs * SILENT_INTERVALS) return false;
-  const isOld = (instant: string) => nowMs - Date.parse(instant) > limits.ttlMs;
-  return isOld(lockedAt) && isOld(batch.heartbeatAt ?? lockedAt);
+  if (batch.lockedAt === undefined || unchangedMs < watchMs(limits.heartbeatIntervalMs)) return false;
+  return storedSilenceMs(batch, nowMs) > limits.ttlMs;
 }
 
-/** How long the holder has been silent by the stored times, in seconds: for people, never for a decision. */
-export function silentSeconds(batch: BatchEntity, nowMs: number): number {
-  return Math.max(0, Math.round((nowMs - Date.parse(batch.heartbeatAt ?? batch.lockedAt ?? batch.enqueuedAt)) / 1_000));
+/** Silent for so long by the stored times that there should be no such batch while someone reclaims. */
+export function isOverdue(batch: BatchEntity, nowMs: number, ttlMs: number): boolean {
+  return storedSilenceMs(batch, nowMs) > ttlMs * OVERDUE_TTLS;
+}
+
+/** How long the holder has been silent by the stored times: since its claim or its last heartbeat, whichever is later. */
+export function storedSilenceMs({ lockedAt, heartbeatAt, enqueuedAt }: BatchEntity, nowMs: number): number {
+  const claimedAt = Date.parse(lockedAt ?? enqueuedAt);
+  const beatenAt = heartbeatAt === undefined ? claimedAt : Date.parse(heartbeatAt);
+  return Math.max(0, nowMs - Math.max(claimedAt, beatenAt));
 }

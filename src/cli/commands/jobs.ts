@@ -1,8 +1,9 @@
-import { InvalidArgumentError, Option, type Command } from 'commander';
+import { Option, type Command } from 'commander';
 import { ACTIVE_STATUSES, type ActiveStatus } from '../../export-jobs/index.js';
 import type { Cli } from '../cli.js';
 import { COMMAND } from '../command-name.js';
 import { durationMs, viewOf } from '../job-view.js';
+import { positiveNumber } from '../positive-number.js';
 import { formatBytes, formatDuration, table } from '../presentation/index.js';
 
 export function addJobsCommand(program: Command, cli: Cli): void {
@@ -43,9 +44,4 @@ async function listJobs(cli: Cli, { status, limit, json }: JobsOptions): Promise
     const count = found.length === 0 ? 'No active jobs' : `${found.length} active ${found.length === 1 ? 'job' : 'jobs'}`;
     cli.tell(`${count}. Ended jobs are not listed: ${COMMAND} job <id> shows one.`);
   });
-}
-
-function positiveNumber(text: string): number {
-  if (!/^[1-9]\d{0,5}$/.test(text)) throw new InvalidArgumentError('It must be a whole number from 1.');
-  return Number(text);
 }

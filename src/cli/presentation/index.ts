@@ -1,5 +1,6 @@
 export { failureLines } from './failure-lines.js';
 export { formatBytes, formatDuration } from './format.js';
-export { ProgressDisplay, type Progress, type ProgressOutput } from './progress-display.js';
+export { bar, ProgressDisplay, type Progress } from './progress-display.js';
 export { reasonOf } from './reason-of.js';
-export { facts, table } from './table.js';
+export { StatusLine, type ProgressOutput } from './status-line.js';
+export { facts, table, type Column } from './table.js';

@@ -1,12 +1,6 @@
 import { formatBytes, formatDuration } from './format.js';
 import { RateMeter } from './rate-meter.js';
-
-/** Where people look while they wait. */
-export interface ProgressOutput {
-  write(text: string): void;
-  readonly isTty: boolean;
-  readonly columns: number;
-}
+import { StatusLine, type ProgressOutput } from './status-line.js';
 
 export interface Progress {
   /** What is going on, in a word. */
@@ -19,35 +13,24 @@ export interface Progress {
 }
 
 const BAR_WIDTH = 24;
-const LINE_EVERY_MS = 5_000;
-const CLEAR_LINE = '\r\u001B[K';
 
 /** A bar that stays in its place on a terminal; elsewhere a line now and then, and at each change of the label. */
 export class ProgressDisplay {
   private readonly meter = new RateMeter();
-  private shown: { label: string; atMs: number; text: string } | undefined;
+  private readonly line: StatusLine;
 
-  constructor(private readonly output: ProgressOutput) {}
+  constructor(output: ProgressOutput) {
+    this.line = new StatusLine(output);
+  }
 
   show(progress: Progress, nowMs = performance.now()): void {
     this.meter.add({ atMs: nowMs, tasks: progress.completed + progress.failed, bytes: progress.bytes });
-    const text = progressLine(progress, this.meter);
-    if (this.output.isTty) this.output.write(`${CLEAR_LINE}${text.slice(0, this.output.columns - 1)}`);
-    else if (!this.isDue(progress, nowMs, text)) return;
-    else this.output.write(`${text}\n`);
-    this.shown = { label: progress.label, atMs: nowMs, text };
+    this.line.show(progress.label, progressLine(progress, this.meter), nowMs);
   }
 
   /** Leaves the line as it is; what is written next starts on a new one. */
   end(): void {
-    if (this.shown !== undefined && this.output.isTty) this.output.write('\n');
-    this.shown = undefined;
-  }
-
-  private isDue(progress: Progress, nowMs: number, text: string): boolean {
-    const { shown } = this;
-    if (shown === undefined || shown.label !== progress.label) return true;
-    return nowMs - shown.atMs >= LINE_EVERY_MS && text !== shown.text;
+    this.line.end();
   }
 }
 

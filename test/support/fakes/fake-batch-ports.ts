@@ -34,7 +34,7 @@ export class FakeBatchFiles extends BatchFilesPort {
     super();
   }
 
-  loadSegment(): Promise<Segment> {
+  loadSegment(..._at: Parameters<BatchFilesPort['loadSegment']>): Promise<Segment> {
     return this.gate.pass('loadSegment', () => this.segment);
   }
 

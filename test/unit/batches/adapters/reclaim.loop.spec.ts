@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { ReclaimLoop } from '../../../../src/batches/adapters/reclaim.loop.js';
 import { deferred } from '../../../support/deferred.js';
 import { settled } from '../../../support/fake-clock.js';
-import { aReclaimWorld } from '../../../support/reclaimer.js';
+import { aReclaimWorld, aSilent, MAX_ATTEMPTS } from '../../../support/reclaimer.js';
 
 const INTERVAL_MS = 15_000;
 /** An interval and the most that is added to it. */
@@ -36,6 +36,33 @@ describe('ReclaimLoop', () => {
     await w.clock.advance(INTERVAL_MS * 10);
     expect(turns()).toBe(4);
     expect(w.logger.messages('info')).toEqual(['Reclaim loop started (interval: 15000ms)', 'Reclaim loop stopped']);
+  });
+
+  it('says how many batches were stale, and nothing while there are none', async () => {
+    await loop.start();
+    await w.clock.advance(LONGEST_WAIT_MS);
+    expect(w.logger.messages('warn')).toEqual([]);
+    w.batches.put(aSilent());
+    for (let turn = 0; turn < 5; turn++) await w.clock.advance(LONGEST_WAIT_MS);
+    expect(w.logger.events.filter(({ level }) => level === 'warn')).toMatchObject([
+      { message: 'Stale batches found', fields: { running: 1, stale: 1, requeued: 1 } },
+    ]);
+    await loop.stop();
+  });
+
+  it('stopped, waits for the batches that are given up beside its turns', async () => {
+    w.batches.put(aSilent({ attempts: MAX_ATTEMPTS }));
+    const gate = deferred();
+    w.gate.next('loadSegment', () => gate.promise);
+    await loop.start();
+    for (let turn = 0; turn < 5; turn++) await w.clock.advance(LONGEST_WAIT_MS);
+    const stopped = jest.fn();
+    const stop = loop.stop().then(stopped);
+    await settled();
+    expect([turns() > 4, stopped.mock.calls.length, w.batches.get(0).status]).toEqual([true, 0, 'running']);
+    gate.resolve();
+    await stop;
+    expect(w.batches.get(0).status).toBe('dead');
   });
 
   it('is not started before its first turn is over', async () => {

@@ -1,7 +1,8 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { ClaimBatchUseCase } from '../../../../src/batches/application/claim-batch.use-case.js';
+import type { BatchEntity } from '../../../../src/batches/domain/batch.entity.js';
 import { JobCounterService } from '../../../../src/export-jobs/application/job-counter.service.js';
-import { aBatch, aJob, aState } from '../../../support/builders.js';
+import { aBatch, aJob, aState, START_ISO } from '../../../support/builders.js';
 import { InMemoryBatchRepository } from '../../../support/fakes/in-memory-batch-repository.js';
 import type { InMemoryJobStateRepository } from '../../../support/fakes/in-memory-job-state-repository.js';
 import { aFinisher } from '../../../support/finisher.js';
@@ -58,7 +59,7 @@ describe('ClaimBatchUseCase', () => {
 
   it.each([
     ['job-over', 'the job is being answered', () => void jobs.put(aJob({ status: 'FINALIZING' }))],
-    ['job-over', 'the job has ended', () => void jobs.put(aJob({ status: 'CANCELLED' }))],
+    ['job-over', 'the job has completed', () => void jobs.put(aJob({ status: 'COMPLETED' }))],
     ['job-over', 'there is no such job', () => jobs.rows.clear()],
     ['other-run', 'the job lives another run', () => void jobs.put(aJob({ run: 2 }))],
     ['other-run', 'Claim IF run = the message’s: the batch was moved to another run', () => void batches.put(aBatch({ run: 2 }))],
@@ -70,6 +71,45 @@ describe('ClaimBatchUseCase', () => {
     const before = [...batches.rows.values()];
     await expect(claim()).resolves.toEqual({ kind: 'drop', reason });
     expect([...batches.rows.values()]).toEqual(before);
+  });
+
+  describe.each(['CANCELLED', 'FAILED'] as const)('for a batch that its %s job left behind', (status) => {
+    beforeEach(() => void jobs.put(aJob({ status })));
+
+    it.each<[string, Partial<BatchEntity>]>([
+      ['queued', {}],
+      ['running', { status: 'running', claimId: 'other', lockedBy: 'another', lockedAt: START_ISO }],
+    ])('cancels the row that is %s, with its checkpoint as it is, and drops the message', async (_status, over) => {
+      batches.put(aBatch({ ...aState([0, 1], [2]), lockToken: 3, ...over }));
+      await expect(claim()).resolves.toEqual({ kind: 'drop', reason: 'job-over' });
+      expect(batches.get(0)).toMatchObject({ status: 'cancelled', lockToken: 3, ...aState([0, 1], [2]) });
+    });
+
+    it.each<[string, Partial<BatchEntity>]>([
+      ['was moved to a newer run: the job has been reopened since', { run: 2 }],
+      ['has succeeded', { status: 'succeeded' }],
+      ['was given up', { status: 'dead' }],
+    ])('leaves the row that %s', async (_case, over) => {
+      batches.put(aBatch(over));
+      await expect(claim()).resolves.toEqual({ kind: 'drop', reason: 'job-over' });
+      expect(batches.get(0)).toEqual(aBatch(over));
+    });
+
+    it('cancels a row of a former run, too', async () => {
+      jobs.put(aJob({ status, run: 3 }));
+      await claim();
+      expect(batches.get(0).status).toBe('cancelled');
+    });
+
+    it.each(['unavailable', 'lost-reply'] as const)(
+      'leaves the message when the cancel is %s, and is done when it comes again',
+      async (fault) => {
+        batches.gate.next('cancelBatch', fault);
+        await expect(claim()).rejects.toThrow('cancelBatch');
+        await expect(claim()).resolves.toEqual({ kind: 'drop', reason: 'job-over' });
+        expect(batches.get(0).status).toBe('cancelled');
+      },
+    );
   });
 
   it.each(['succeeded', 'dead'] as const)(

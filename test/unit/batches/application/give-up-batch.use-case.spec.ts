@@ -27,13 +27,17 @@ beforeEach(() => {
   giveUpBatch = w.reclaimer().giveUpBatch;
 });
 
-const giveUp = () => giveUpBatch.giveUp(POISON, 'reclaim-1', LAST_ERROR);
+const giveUp = async (useCase = giveUpBatch, observed = POISON, reclaimId = 'reclaim-1') => {
+  const dead = await useCase.giveUp(observed, reclaimId, LAST_ERROR);
+  if (dead !== undefined) await useCase.count(dead);
+  return dead;
+};
 const writes = () => w.gate.calls.filter((call) => ['writeResults', 'giveUp', 'count', 'writeManifest'].includes(call));
 const lines = () => w.files.results.get('0_reclaim-1');
 
 describe('GiveUpBatchUseCase', () => {
   it('Dead: results first, then the row, then counters; then the job ends', async () => {
-    await expect(giveUp()).resolves.toBe(true);
+    await expect(giveUp()).resolves.toMatchObject({ status: 'dead', reclaimId: 'reclaim-1' });
     expect(writes()).toEqual(['writeResults', 'giveUp', 'count', 'writeManifest']);
     expect(w.jobs.get('job-1')).toMatchObject({ status: 'FAILED', completedTasks: 2, failedTasks: 3, bytesProcessed: 20 });
     expect(w.stepFunctions.answers).toHaveLength(1);
@@ -68,7 +72,7 @@ describe('GiveUpBatchUseCase', () => {
 
   it('leaves a job with other work going on', async () => {
     w.jobs.put(aJob({ plan: aPlan({ totalTasks: 10, batchCount: 2 }) }));
-    await expect(giveUp()).resolves.toBe(true);
+    await expect(giveUp()).resolves.toMatchObject({ status: 'dead', reclaimId: 'reclaim-1' });
     expect(w.jobs.get('job-1')).toMatchObject({ status: 'DOWNLOADING', completedTasks: 2, failedTasks: 3, endedBatches: new Set([0]) });
     expect(w.stepFunctions.answers).toEqual([]);
   });
@@ -80,20 +84,20 @@ describe('GiveUpBatchUseCase', () => {
     ['ended', { status: 'succeeded' }],
   ])('leaves a batch as it is that was %s between look and write, and counts nothing', async (_case, change) => {
     w.gate.next('giveUp', () => void w.batches.put({ ...POISON, ...change }));
-    await expect(giveUp()).resolves.toBe(false);
+    await expect(giveUp()).resolves.toBeUndefined();
     expect(w.batches.get(0)).toEqual({ ...POISON, ...change });
     expect(w.jobs.get('job-1')).toMatchObject({ status: 'DOWNLOADING', completedTasks: 0, failedTasks: 0 });
   });
 
   it.each(['lost-reply', 'retried'] as const)('recognises its own write by the reclaimId when its fate is %s', async (fault) => {
     w.gate.next('giveUp', fault);
-    await expect(giveUp()).resolves.toBe(true);
+    await expect(giveUp()).resolves.toMatchObject({ status: 'dead', reclaimId: 'reclaim-1' });
     expect(w.jobs.get('job-1')).toMatchObject({ status: 'FAILED', completedTasks: 2, failedTasks: 3 });
   });
 
-  it('gives nothing up when its write did not get through', async () => {
+  it('does not take a write that did not get through for a batch that moved', async () => {
     w.gate.next('giveUp', 'unavailable');
-    await expect(giveUp()).resolves.toBe(false);
+    await expect(giveUp()).rejects.toThrow('unavailable');
     expect(w.batches.get(0)).toEqual(POISON);
   });
 
@@ -109,7 +113,7 @@ describe('GiveUpBatchUseCase', () => {
     await expect(giveUp()).rejects.toThrow('dead');
     w.gate.restart();
     w.batches.put(POISON);
-    await expect(w.reclaimer().giveUpBatch.giveUp(w.batches.get(0), 'reclaim-2', LAST_ERROR)).resolves.toBe(true);
+    await giveUp(w.reclaimer().giveUpBatch, w.batches.get(0), 'reclaim-2');
     expect(w.batches.get(0).resultKeys?.failed.key).toBe('FAILED_0_reclaim-2');
     expect(w.jobs.get('job-1').status).toBe('FAILED');
   });
@@ -134,7 +138,7 @@ describe('GiveUpBatchUseCase', () => {
 
   it.each([{ status: 'CANCELLED' as const }, { run: 2 }])('ends the row, not the job, when the job is %p', async (over) => {
     w.jobs.put(aJob(over));
-    await expect(giveUp()).resolves.toBe(true);
+    await expect(giveUp()).resolves.toMatchObject({ status: 'dead', reclaimId: 'reclaim-1' });
     expect(w.batches.get(0).status).toBe('dead');
     expect(w.jobs.get('job-1')).toEqual(aJob(over));
   });

@@ -76,11 +76,13 @@ describe('what it takes for a holder that is gone', () => {
   });
 });
 
+const outcomes = () => me.metrics.increments.filter(({ name }) => name === 'batches_reclaimed_total').map(({ labels }) => labels.outcome);
+
 describe('a reclaim', () => {
   it('sends the message after the row is queued, and says who was silent for how long', async () => {
     await me.watch(aSilent());
     await me.nextTurn();
-    expect(w.gate.calls.slice(-2)).toEqual(['reclaim', 'send']);
+    expect(w.gate.calls.slice(-3)).toEqual(['reclaim', 'send', 'recordReclaim']);
     expect(w.queue.sent).toEqual([{ jobId: 'job-1', batchNo: 0, run: 1 }]);
     const lastError = 'RECLAIMED_TTL: Exceeded TTL (90 s); held by the dead, silent for 10860 s';
     expect(w.batches.get(0)).toMatchObject({ status: 'queued', attempts: 1, lockToken: 4, lastError });
@@ -113,10 +115,12 @@ describe('a reclaim', () => {
     expect(w.queue.sent).toHaveLength(1);
   });
 
-  it('that did not get through is tried again in the next turn', async () => {
+  it('that did not get through is no batch that moved, and is tried again in the next turn', async () => {
     await me.watch(aSilent());
     w.gate.next('reclaim', 'unavailable');
-    await expect(me.nextTurn()).resolves.toMatchObject({ stale: 1, requeued: 0 });
+    await expect(me.nextTurn()).resolves.toMatchObject({ stale: 1, requeued: 0, moved: 0, failed: 1 });
+    expect(outcomes()).toEqual(['failed']);
+    expect(w.logger.messages('error')).toEqual(['A stale batch could not be reclaimed; the next turn tries again']);
     expect(w.batches.get(0)).toEqual(aSilent());
     await expect(me.nextTurn()).resolves.toMatchObject({ requeued: 1 });
     expect(w.queue.sent).toHaveLength(1);
@@ -131,9 +135,9 @@ describe('a reclaim', () => {
   ])('leaves a batch as it is that was %s between look and write, and sends nothing', async (_case, change) => {
     await me.watch(aSilent());
     w.gate.next('reclaim', () => void w.batches.put(aSilent(change)));
-    await expect(me.nextTurn()).resolves.toMatchObject({ stale: 1, requeued: 0, givenUp: 0 });
+    await expect(me.nextTurn()).resolves.toMatchObject({ stale: 1, requeued: 0, givenUp: 0, moved: 1, failed: 0, reclaims: [] });
     expect(w.batches.get(0)).toEqual(aSilent(change));
-    expect(w.queue.sent).toEqual([]);
+    expect([w.queue.sent, w.history.records, outcomes()]).toEqual([[], [], ['moved']]);
   });
 
   it('is one, with one message, of two reclaimers at once', async () => {
@@ -150,12 +154,23 @@ describe('a reclaim', () => {
   it('whose process dies between row and message leaves the batch queued, for repair to send', async () => {
     await me.watch(aSilent());
     w.gate.next('send', () => w.gate.crashAfter(0));
-    await me.nextTurn();
+    await w.clock.advance(RECLAIM_INTERVAL_MS);
+    await me.reclaim.runOnce();
     w.gate.restart();
     const queued = w.batches.get(0);
     expect(queued).toMatchObject({ status: 'queued', attempts: 1 });
-    await me.turns(10);
+    await w.reclaimer().turns(10);
     expect(w.batches.get(0)).toEqual(queued);
+  });
+
+  it('whose message cannot be sent is told apart from one that moved, and from one that was not taken', async () => {
+    await me.watch(aSilent());
+    w.gate.next('send', 'unavailable');
+    const turn = await me.nextTurn();
+    expect(turn).toMatchObject({ stale: 1, requeued: 0, moved: 0, failed: 1, reclaims: [{ outcome: 'requeued' }] });
+    expect(w.batches.get(0).status).toBe('queued');
+    expect([outcomes(), w.history.records]).toEqual([['failed'], turn.reclaims]);
+    expect(w.logger.messages('error')).toEqual(['A reclaimed batch lacks its message, or its counts; the repair of its job brings them']);
   });
 });
 

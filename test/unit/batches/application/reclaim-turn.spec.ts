@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import type { BatchEntity } from '../../../../src/batches/domain/batch.entity.js';
 import { aBatch, aState, leaseOf } from '../../../support/builders.js';
+import { deferred } from '../../../support/deferred.js';
+import { settled } from '../../../support/fake-clock.js';
 import type { Fault } from '../../../support/fakes/gate.js';
 import { aReclaimWorld, aSilent, MAX_ATTEMPTS, RECLAIM_INTERVAL_MS } from '../../../support/reclaimer.js';
 
@@ -57,39 +58,30 @@ describe('a batch that cannot be reclaimed', () => {
     await me.watch(...many(205));
     w.gate.next('send', 'unavailable');
     w.gate.next('reclaim', 'unavailable');
-    await expect(me.nextTurn()).resolves.toMatchObject({ running: 205, stale: 205, requeued: 203 });
+    await expect(me.nextTurn()).resolves.toMatchObject({ running: 205, stale: 205, requeued: 203, failed: 2 });
     expect((await statuses()).filter((status) => status === 'running')).toHaveLength(1);
-    expect(w.logger.messages('error')).toHaveLength(1);
+    expect(w.logger.messages('error')).toHaveLength(2);
   });
 
-  describe('and takes the whole turn, each time', () => {
-    const slowly = async () => {
+  it('and takes the whole turn, each time, does not hide the ones behind it', async () => {
+    w.batches.pageSize = 1;
+    const slowly: Fault = async () => {
       await w.clock.advance(9_000);
-      throw new Error('S3 does not answer');
+      throw new Error('the table does not answer');
     };
-    const poisonous = (batch: BatchEntity): BatchEntity => ({ ...batch, attempts: MAX_ATTEMPTS });
-
-    it('does not hide the ones behind it either', async () => {
-      w.batches.pageSize = 1;
-      w.gate.next('loadSegment', ...Array<Fault>(9).fill(slowly));
-      await me.watch(...many(2).map(poisonous), aSilent({ batchNo: 2 }));
-      await me.turns(3);
-      expect(await statuses()).toEqual(['running', 'running', 'queued']);
-    });
-
-    it('takes turns with others of its kind', async () => {
-      const eight: Fault[] = [slowly, ...Array<Fault>(7).fill('unavailable')];
-      w.gate.next('loadSegment', ...eight, slowly, ...eight, ...eight);
-      await me.watch(...many(9).map(poisonous));
-      await me.turns(4);
-      expect(w.logger.events.filter(({ level, fields }) => level === 'error' && fields.batchNo === 8)).toHaveLength(2);
-    });
+    await me.watch(...many(3));
+    w.gate.next('reclaim', slowly);
+    await expect(me.nextTurn()).resolves.toMatchObject({ failed: 1, left: 2 });
+    w.batches.pageSize = 100;
+    w.gate.next('reclaim', () => undefined, () => undefined, slowly); // prettier-ignore
+    await me.nextTurn();
+    expect(await statuses()).toEqual(['running', 'queued', 'queued']);
   });
 
   it('a turn ends after 8 s, also within one page; the next one goes on', async () => {
     await me.watch(...many(20));
     w.gate.next('reclaim', () => w.clock.advance(8_000));
-    await expect(me.nextTurn()).resolves.toMatchObject({ stale: 20, requeued: 8 });
+    await expect(me.nextTurn()).resolves.toMatchObject({ stale: 20, requeued: 8, left: 12 });
     await expect(me.nextTurn()).resolves.toMatchObject({ stale: 12, requeued: 12 });
   });
 
@@ -99,4 +91,167 @@ describe('a batch that cannot be reclaimed', () => {
     await expect(me.nextTurn()).rejects.toThrow('unavailable');
     await expect(me.nextTurn()).resolves.toMatchObject({ requeued: 1 });
   });
+});
+
+describe('a batch that is given up', () => {
+  const poisonous = (count: number, from = 0) =>
+    Array.from({ length: count }, (_, index) => aSilent({ batchNo: from + index, attempts: MAX_ATTEMPTS }));
+  const runOnce = async () => {
+    await w.clock.advance(RECLAIM_INTERVAL_MS);
+    return me.reclaim.runOnce();
+  };
+  const begun = () => w.gate.calls.filter((call) => call === 'loadSegment').length;
+
+  it('holds up neither the requeues behind it, nor the turn, nor the next one, and is not begun twice', async () => {
+    const gate = deferred();
+    w.batches.pageSize = 1;
+    w.gate.next('loadSegment', () => gate.promise);
+    await me.watch(...poisonous(1), aSilent({ batchNo: 1 }));
+    const turn = await runOnce();
+    expect(turn).toMatchObject({ stale: 2, requeued: 1, givenUp: 0 });
+    await expect(runOnce()).resolves.toMatchObject({ stale: 1, givenUp: 0, doubted: false });
+    expect(begun()).toBe(0);
+    gate.resolve();
+    await me.reclaim.idle();
+    expect([begun(), turn.givenUp]).toEqual([1, 1]);
+    expect(await statuses()).toEqual(['dead', 'queued']);
+  });
+
+  it('waits when eight others are given up, and is begun when one of them is through', async () => {
+    const gates = Array.from({ length: 9 }, () => deferred());
+    w.gate.next(
+      'loadSegment',
+      ...gates.map(
+        ({ promise }): Fault =>
+          () =>
+            promise,
+      ),
+    );
+    await me.watch(...poisonous(10));
+    await runOnce();
+    gates[0]?.resolve();
+    await settled();
+    expect(begun()).toBe(1);
+    expect(await statuses()).toEqual(['dead', ...Array<string>(9).fill('running')]);
+    gates[8]?.resolve();
+    await settled();
+    expect(await statuses()).toEqual(['dead', ...Array<string>(7).fill('running'), 'dead', 'dead']);
+    for (const gate of gates) gate.resolve();
+    await me.reclaim.idle();
+    expect(await statuses()).toEqual(Array(10).fill('dead'));
+  });
+
+  it('and failed before comes after those that did not', async () => {
+    const gate = deferred();
+    const hanging: Fault = () => gate.promise;
+    w.batches.put(...poisonous(9));
+    await me.turns(1);
+    w.batches.put(...poisonous(1, 9));
+    await me.turns(2);
+    w.gate.next('loadSegment', 'unavailable', ...Array<Fault>(7).fill(hanging), 'unavailable');
+    await runOnce();
+    await settled();
+    expect(w.logger.events.filter(({ level }) => level === 'error').map(({ fields }) => fields.batchNo)).toEqual([0, 8]);
+    w.gate.next('loadSegment', () => undefined, hanging);
+    await runOnce();
+    await settled();
+    expect(await statuses()).toEqual([...Array<string>(9).fill('running'), 'dead']);
+    gate.resolve();
+    await me.reclaim.idle();
+    expect(await statuses()).toEqual(Array(10).fill('dead'));
+  });
+
+  it('waits no longer once the reclaimer stops', async () => {
+    const gate = deferred();
+    w.gate.next('loadSegment', ...Array<Fault>(8).fill(() => gate.promise));
+    await me.watch(...poisonous(9));
+    await runOnce();
+    const stopped = me.reclaim.stop();
+    gate.resolve();
+    await stopped;
+    expect((await statuses()).filter((status) => status === 'running')).toHaveLength(1);
+  });
+
+  it('whose counts cannot be brought up is dead all the same, in the history too', async () => {
+    await me.watch(...poisonous(1));
+    w.gate.next('count', 'unavailable');
+    await expect(me.nextTurn()).resolves.toMatchObject({ givenUp: 0, moved: 0, failed: 1, reclaims: [{ outcome: 'given-up' }] });
+    expect(w.history.records).toMatchObject([{ batchNo: 0, outcome: 'given-up', attempt: MAX_ATTEMPTS, failed: 5 }]);
+    expect(w.logger.messages('error')).toEqual(['A reclaimed batch lacks its message, or its counts; the repair of its job brings them']);
+  });
+});
+
+describe('the history of a turn', () => {
+  it('has a line for each batch that was taken, with the ages of its lease', async () => {
+    const at = { lockedAt: '2025-12-31T21:00:00.000Z', heartbeatAt: '2025-12-31T23:00:00.000Z', progressedAt: '2025-12-31T22:00:00.000Z' };
+    await me.watch(aSilent({ ...at, ...aState([0, 1], [2]) }), aBatch({ batchNo: 1 }));
+    const { reclaims } = await me.nextTurn();
+    expect(w.history.records).toEqual(reclaims);
+    expect(reclaims).toEqual([
+      {
+        jobId: 'job-1',
+        batchNo: 0,
+        run: 1,
+        attempt: 1,
+        lockToken: 4,
+        outcome: 'requeued',
+        reclaimedAt: '2026-01-01T00:01:00.000Z',
+        reclaimedBy: 'me',
+        heldBy: 'the dead',
+        lockAgeS: 10_860,
+        heartbeatAgeS: 3_660,
+        progressAgeS: 7_260,
+        lastError: w.batches.get(0).lastError,
+        reclaimId: w.batches.get(0).reclaimId,
+        completed: 2,
+        failed: 1,
+      },
+    ]);
+  });
+
+  it('is written a moment later when it cannot be written at once, and holds nobody up', async () => {
+    await me.watch(aSilent(), aSilent({ batchNo: 1 }));
+    w.gate.next('recordReclaim', 'unavailable', 'unavailable');
+    await w.clock.advance(RECLAIM_INTERVAL_MS);
+    await expect(me.reclaim.runOnce()).resolves.toMatchObject({ requeued: 2, failed: 0 });
+    expect(w.history.records).toEqual([]);
+    await w.clock.advance(500);
+    await me.reclaim.idle();
+    expect(w.history.records.map(({ batchNo }) => batchNo)).toEqual([0, 1]);
+    expect(w.logger.messages('error')).toEqual([]);
+  });
+
+  it('that cannot be written after three tries is told, and undoes nothing', async () => {
+    await me.watch(aSilent());
+    w.gate.next('recordReclaim', ...Array<Fault>(3).fill('unavailable'));
+    await w.clock.advance(RECLAIM_INTERVAL_MS);
+    await me.reclaim.runOnce();
+    await w.clock.advance(1_500);
+    await me.reclaim.idle();
+    expect(w.history.records).toEqual([]);
+    expect(w.logger.messages('warn')).toContain('A reclaim is missing in the history');
+    expect(w.batches.get(0).status).toBe('queued');
+    expect(me.metrics.increments.map(({ labels }) => labels.outcome)).toEqual(['requeued']);
+  });
+
+  it.each(['lost-reply', 'retried'] as const)('has one line also when the fate of its write is %s', async (fault) => {
+    await me.watch(aSilent());
+    w.gate.next('recordReclaim', fault);
+    await w.clock.advance(RECLAIM_INTERVAL_MS);
+    await me.reclaim.runOnce();
+    await w.clock.advance(500);
+    await me.reclaim.idle();
+    expect(w.history.records).toHaveLength(1);
+  });
+});
+
+it('A turn counts what is silent for more than twice its TTL, taken or not', async () => {
+  const ago = (seconds: number) => new Date(Date.parse(w.clock.nowIso()) - seconds * 1_000).toISOString();
+  const silentFor = (batchNo: number, seconds: number) => aSilent({ batchNo, lockedAt: ago(900), heartbeatAt: ago(seconds) });
+  w.batches.put(silentFor(0, 180), silentFor(1, 181), silentFor(2, 10));
+  await me.reclaim.runOnce();
+  expect(me.metrics.last('batches_over_twice_ttl')).toBe(1);
+  w.batches.rows.clear();
+  await me.nextTurn();
+  expect(me.metrics.last('batches_over_twice_ttl')).toBe(0);
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { isStale, leaseSignature, silentSeconds } from '../../../../src/batches/domain/stale-batch.js';
+import { isOverdue, isStale, leaseSignature, storedSilenceMs, watchMs } from '../../../../src/batches/domain/stale-batch.js';
 import type { BatchEntity } from '../../../../src/batches/domain/batch.entity.js';
 import { aBatch } from '../../../support/builders.js';
 
@@ -95,13 +95,29 @@ describe('leaseSignature', () => {
   });
 });
 
-describe('silentSeconds', () => {
+describe('storedSilenceMs', () => {
   it.each<[string, BatchEntity, number]>([
     ['since the last heartbeat', aHeld(100, { heartbeatAt: ago(50) }), 50],
     ['since the claim when there was none', aHeld(100), 100],
+    ['since the claim when the clock was set back between the two', aHeld(100, { heartbeatAt: ago(900) }), 100],
     ['since it was queued when nothing else is known', aBatch({ enqueuedAt: ago(150) }), 150],
     ['not below zero when the holder’s clock is ahead', aHeld(-100), 0],
   ])('counts %s', (_case, batch, seconds) => {
-    expect(silentSeconds(batch, NOW_MS)).toBe(seconds);
+    expect(storedSilenceMs(batch, NOW_MS)).toBe(seconds * 1_000);
   });
+});
+
+describe('isOverdue', () => {
+  it.each([
+    [180, false],
+    [181, true],
+  ])('of a batch silent for %i s of a TTL of 90 s: %p', (silentS, overdue) => {
+    expect(isOverdue(aHeld(900, { heartbeatAt: ago(silentS) }), NOW_MS, LIMITS.ttlMs)).toBe(overdue);
+  });
+});
+
+it('watchMs: four heartbeat intervals, after which stored times may speak', () => {
+  const old = aHeld(900, { heartbeatAt: ago(900) });
+  expect(isStale(old, watchMs(LIMITS.heartbeatIntervalMs), NOW_MS, LIMITS)).toBe(true);
+  expect(isStale(old, watchMs(LIMITS.heartbeatIntervalMs) - 1, NOW_MS, LIMITS)).toBe(false);
 });

@@ -1,0 +1,11 @@
+import type { ReclaimRecord } from '../domain/reclaim-record.js';
+
+/** What was reclaimed, for people: nothing is decided by it. */
+export abstract class ReclaimHistoryPort {
+  /** Written once: a repetition finds the first and leaves it. */
+  abstract record(reclaim: ReclaimRecord): Promise<void>;
+  /** The newest of one job, newest first. */
+  abstract ofJob(jobId: string, limit: number): Promise<ReclaimRecord[]>;
+  /** The newest of all jobs, newest first; one that was written a moment ago may be missing. */
+  abstract recent(limit: number): Promise<ReclaimRecord[]>;
+}

@@ -1,0 +1,26 @@
+import type { Command } from 'commander';
+import type { Cli } from '../cli.js';
+import { heldBatchTable } from '../held-batches.js';
+import { positiveNumber } from '../positive-number.js';
+
+export function addStaleCommand(program: Command, cli: Cli): void {
+  program
+    .command('stale')
+    .description('show the running batches, their holders and the age of their signs of life; nearest to their TTL first')
+    .option('--limit <n>', 'at most so many', positiveNumber, 100)
+    .option('--json', 'one JSON object')
+    .action((options: { limit: number; json?: true }) => showStale(cli, options));
+}
+
+async function showStale(cli: Cli, { limit, json }: { limit: number; json?: true }): Promise<void> {
+  await cli.use(async ({ staleMonitor }) => {
+    const monitor = await staleMonitor.list(limit);
+    if (json) return cli.printJson(monitor);
+    const { counts, batches } = monitor;
+    const running = counts.healthy + counts.late + counts.stale;
+    if (running === 0) return cli.tell('No running batches');
+    cli.terminal.out(heldBatchTable(batches));
+    const shown = batches.length < running ? ` (the first ${batches.length} are shown)` : '';
+    cli.tell(`${running} running: ${counts.healthy} healthy, ${counts.late} late, ${counts.stale} stale${shown}`);
+  });
+}

@@ -1,0 +1,71 @@
+import type { ReclaimTurn } from '../../src/batches/index.js';
+import type { ExportJobEntity } from '../../src/export-jobs/index.js';
+import { runCli } from '../../src/cli/program.js';
+import type { Services } from '../../src/cli/services.js';
+
+export const TOKEN = 'AAAAKgAAAAIAAAAAsecret';
+export const job: ExportJobEntity = {
+  jobId: 'job-1',
+  exportId: 'export-1',
+  userId: 'user-1',
+  status: 'DOWNLOADING',
+  run: 1,
+  attempt: 1,
+  taskToken: TOKEN,
+  destination: { bucket: 'bucket', prefix: 'exports/job-1/' },
+  tolerance: { count: 0, percentage: 0 },
+  requestKey: 'request.json',
+  requestHash: 'hash',
+  plan: { totalTasks: 10, batchCount: 2, batchSize: 5, segmentPrefix: 'segments/' },
+  completedTasks: 6,
+  failedTasks: 1,
+  bytesProcessed: 1_500,
+  batchProgress: new Map(),
+  endedBatches: new Set(),
+  createdAt: '2026-01-01T00:00:00.000Z',
+  updatedAt: '2026-01-01T00:00:00.000Z',
+  lastProgressAt: '2026-01-01T00:00:00.000Z',
+};
+
+/** A reclaim turn that found nothing. */
+export function aTurn(over: Partial<ReclaimTurn> = {}): ReclaimTurn {
+  return { running: 0, stale: 0, requeued: 0, givenUp: 0, moved: 0, failed: 0, left: 0, doubted: false, reclaims: [], ...over };
+}
+
+interface Sent {
+  name: string;
+  input: Record<string, unknown>;
+}
+
+/** Runs a command line on these jobs; what it sends to AWS is remembered. */
+export async function run(args: string[], services: Partial<Services> = {}) {
+  const sent: Sent[] = [];
+  let [stdout, stderr] = ['', ''];
+  let closed = 0;
+  const send = async (command: { constructor: { name: string }; input: Record<string, unknown> }) => {
+    sent.push({ name: command.constructor.name, input: command.input });
+    return { executionArn: 'arn:execution' };
+  };
+  const open = async (): Promise<Services> => ({
+    jobs: { find: async (jobId) => (jobId === job.jobId ? job : undefined), list: async () => [job] },
+    batches: { list: async () => [] },
+    cancelJob: { cancel: async () => 'ended' },
+    completeJob: { stop: async () => undefined },
+    reclaim: { runOnce: async () => aTurn(), idle: async () => undefined },
+    previewReclaim: { list: async () => ({ watchMs: 40_000, batches: [] }) },
+    reclaims: { ofJob: async () => [], recent: async () => [] },
+    staleMonitor: { list: async () => ({ counts: { healthy: 0, late: 0, stale: 0 }, batches: [] }) },
+    validateLeases: { list: async () => [] },
+    reclaimIntervalMs: 15_000,
+    clients: { s3: { send }, stepFunctions: { send } } as unknown as Services['clients'],
+    settings: { bucket: 'bucket', stateMachineArn: 'arn:machine', retentionDays: 30, batchSize: 100, intakeConcurrency: 4 },
+    close: async () => void closed++,
+    ...services,
+  });
+  const terminal = {
+    out: (text: string) => void (stdout += text),
+    err: { write: (text: string) => void (stderr += text), isTty: false, columns: 80 },
+  };
+  const exitCode = await runCli(args, terminal, open);
+  return { exitCode, stdout, stderr, sent, closed };
+}
