@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { CONFIGURATION, type Configuration } from '../config/index.js';
 import { ExportJobsModule } from '../export-jobs/export-jobs.module.js';
+import { FleetRecordsModule } from '../fleet/fleet-records.module.js';
 import { AwsClients } from '../platform/index.js';
 import { AppLogger, Clock, Metrics } from '../shared/index.js';
 import { S3BatchFilesAdapter } from './adapters/s3-batch-files.adapter.js';
@@ -9,6 +10,7 @@ import { BatchQueuePort } from './application/batch-queue.port.js';
 import { BatchRepositoryPort } from './application/batch-repository.port.js';
 import { GiveUpBatchUseCase } from './application/give-up-batch.use-case.js';
 import { LeaseService } from './application/lease.service.js';
+import { OwnHeartbeatPort } from './application/own-heartbeat.port.js';
 import { PreviewReclaimQuery } from './application/preview-reclaim.query.js';
 import { ReclaimBatchUseCase } from './application/reclaim-batch.use-case.js';
 import { ReclaimRecorderService } from './application/reclaim-recorder.service.js';
@@ -19,7 +21,7 @@ import { BatchRecordsModule } from './batch-records.module.js';
 
 /** Reclaim and its views, apart from the work on batches: commands use them too, without threads or consumers. */
 @Module({
-  imports: [BatchRecordsModule, ExportJobsModule],
+  imports: [BatchRecordsModule, ExportJobsModule, FleetRecordsModule],
   providers: [
     { provide: BatchFilesPort, inject: [AwsClients], useFactory: ({ s3 }: AwsClients) => new S3BatchFilesAdapter(s3) },
     LeaseService,
@@ -39,11 +41,22 @@ import { BatchRecordsModule } from './batch-records.module.js';
     },
     {
       provide: ReclaimStaleBatchesUseCase,
-      inject: [CONFIGURATION, BatchRepositoryPort, LeaseService, ReclaimBatchUseCase, ReclaimRecorderService, Clock, AppLogger, Metrics],
+      inject: [
+        CONFIGURATION,
+        BatchRepositoryPort,
+        LeaseService,
+        OwnHeartbeatPort,
+        ReclaimBatchUseCase,
+        ReclaimRecorderService,
+        Clock,
+        AppLogger,
+        Metrics,
+      ],
       useFactory: (
         { batches: { heartbeatIntervalMs, ttlMs }, reclaim }: Configuration,
         batches: BatchRepositoryPort,
         leases: LeaseService,
+        ownHeartbeat: OwnHeartbeatPort,
         reclaimBatch: ReclaimBatchUseCase,
         recorder: ReclaimRecorderService,
         clock: Clock,
@@ -54,6 +67,7 @@ import { BatchRecordsModule } from './batch-records.module.js';
           { heartbeatIntervalMs, ttlMs, reclaimIntervalMs: reclaim.intervalMs },
           batches,
           leases,
+          ownHeartbeat,
           reclaimBatch,
           recorder,
           clock,

@@ -2,6 +2,7 @@ import { Module } from '@nestjs/common';
 import { CONFIGURATION, type Configuration } from '../config/index.js';
 import { ExportJobsModule } from '../export-jobs/export-jobs.module.js';
 import { CompleteJobUseCase, JobCounterService, JobStateRepositoryPort } from '../export-jobs/index.js';
+import { FleetRecordsModule } from '../fleet/fleet-records.module.js';
 import { SqsQueue } from '../platform/sqs/index.js';
 import { AppLogger, Clock, Metrics } from '../shared/index.js';
 import { TransferPool } from '../worker-pool/index.js';
@@ -9,6 +10,7 @@ import { WorkerPoolModule } from '../worker-pool/worker-pool.module.js';
 import { BatchConsumer } from './adapters/batch.consumer.js';
 import { ReclaimLoop } from './adapters/reclaim.loop.js';
 import { BatchFilesPort } from './application/batch-files.port.js';
+import { BatchWorkService } from './application/batch-work.service.js';
 import { ClaimBatchUseCase } from './application/claim-batch.use-case.js';
 import { EnqueueBatchesUseCase } from './application/enqueue-batches.use-case.js';
 import { LeaseService } from './application/lease.service.js';
@@ -16,17 +18,19 @@ import { ReclaimStaleBatchesUseCase } from './application/reclaim-stale-batches.
 import { ReleaseBatchUseCase } from './application/release-batch.use-case.js';
 import { RunBatchUseCase } from './application/run-batch.use-case.js';
 import { TaskDispatcherService } from './application/task-dispatcher.service.js';
+import { WorkSigns } from './application/work-signs.js';
 import { BatchReclaimModule } from './batch-reclaim.module.js';
 import { BATCHES_QUEUE, BatchRecordsModule } from './batch-records.module.js';
 
 @Module({
-  imports: [BatchRecordsModule, BatchReclaimModule, ExportJobsModule, WorkerPoolModule],
+  imports: [BatchRecordsModule, BatchReclaimModule, ExportJobsModule, FleetRecordsModule, WorkerPoolModule],
   providers: [
+    WorkSigns,
     {
       provide: TaskDispatcherService,
-      inject: [TransferPool, CONFIGURATION, Clock, Metrics],
-      useFactory: (pool: TransferPool, { batches }: Configuration, clock: Clock, metrics: Metrics) =>
-        new TaskDispatcherService(pool, batches, clock, metrics),
+      inject: [TransferPool, CONFIGURATION, Clock, Metrics, WorkSigns],
+      useFactory: (pool: TransferPool, { batches }: Configuration, clock: Clock, metrics: Metrics, signs: WorkSigns) =>
+        new TaskDispatcherService(pool, batches, clock, metrics, signs),
     },
     ClaimBatchUseCase,
     ReleaseBatchUseCase,
@@ -70,6 +74,7 @@ import { BATCHES_QUEUE, BatchRecordsModule } from './batch-records.module.js';
           metrics,
         }),
     },
+    BatchWorkService,
     {
       provide: ReclaimLoop,
       inject: [CONFIGURATION, ReclaimStaleBatchesUseCase, Clock, AppLogger],
@@ -78,12 +83,13 @@ import { BATCHES_QUEUE, BatchRecordsModule } from './batch-records.module.js';
     },
     {
       provide: BatchConsumer,
-      inject: [CONFIGURATION, BATCHES_QUEUE, RunBatchUseCase, TransferPool, Clock, AppLogger],
+      inject: [CONFIGURATION, BATCHES_QUEUE, RunBatchUseCase, TransferPool, WorkSigns, Clock, AppLogger],
       useFactory: (
         { batches, visibility, repair }: Configuration,
         queue: SqsQueue,
         runBatch: RunBatchUseCase,
         pool: TransferPool,
+        signs: WorkSigns,
         clock: Clock,
         logger: AppLogger,
       ) =>
@@ -96,10 +102,10 @@ import { BATCHES_QUEUE, BatchRecordsModule } from './batch-records.module.js';
           },
           queue,
           runBatch,
-          { clock, logger },
+          { signs, clock, logger },
         ),
     },
   ],
-  exports: [EnqueueBatchesUseCase, BatchConsumer, ReclaimLoop],
+  exports: [EnqueueBatchesUseCase, BatchConsumer, BatchWorkService, ReclaimLoop],
 })
 export class BatchesModule {}

@@ -1,6 +1,8 @@
 export { BatchConsumer } from './adapters/batch.consumer.js';
 export { ReclaimLoop } from './adapters/reclaim.loop.js';
+export { BatchWorkService, type BatchWork } from './application/batch-work.service.js';
 export { EnqueueBatchesUseCase } from './application/enqueue-batches.use-case.js';
+export { OwnHeartbeatPort } from './application/own-heartbeat.port.js';
 export { PreviewReclaimQuery, type ReclaimPreview } from './application/preview-reclaim.query.js';
 export { ReclaimHistoryPort } from './application/reclaim-history.port.js';
 export { ReclaimStaleBatchesUseCase, type ReclaimTurn } from './application/reclaim-stale-batches.use-case.js';
@@ -8,3 +10,4 @@ export { StaleMonitorQuery, type StaleMonitor } from './application/stale-monito
 export { ValidateLeasesQuery } from './application/validate-leases.query.js';
 export type { HeldBatch } from './domain/held-batch.js';
 export type { ReclaimRecord } from './domain/reclaim-record.js';
+export { type WorkSign } from './application/work-signs.js';

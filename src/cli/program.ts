@@ -1,7 +1,5 @@
-import { readFileSync } from 'node:fs';
-import { findPackageJSON } from 'node:module';
 import { Command, CommanderError } from 'commander';
-import { ConfigurationError } from '../config/index.js';
+import { ConfigurationError, packageVersion } from '../config/index.js';
 import { explainError } from './cli-error.js';
 import { Cli, type Terminal } from './cli.js';
 import { addCancelCommand } from './commands/cancel.js';
@@ -57,9 +55,4 @@ function createProgram(cli: Cli): Command {
   addHistoryCommand(program, cli);
   addReclaimCommand(program, cli);
   return program;
-}
-
-function packageVersion(): string {
-  const path = findPackageJSON(import.meta.url);
-  return path === undefined ? 'unknown' : (JSON.parse(readFileSync(path, 'utf8')) as { version: string }).version;
 }

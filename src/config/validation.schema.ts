@@ -164,6 +164,12 @@ export function relationProblems(environment: Environment): string[] {
       `STATE_MACHINE_HEARTBEAT_S (${stateHeartbeatS} s) is under 4 × STEP_FUNCTIONS_HEARTBEAT_INTERVAL_MS (${beatMs} ms): ` +
         'when one coordinator dies, its healthy jobs time out before another beats for them. Raise the former or lower the latter.',
     );
+  const takeoverMs = environment.COORDINATOR_HEARTBEAT_INTERVAL_MS * 3 + beatMs * 2;
+  if (stateHeartbeatS !== undefined && stateHeartbeatS * 1_000 < takeoverMs)
+    problems.push(
+      `STATE_MACHINE_HEARTBEAT_S (${stateHeartbeatS} s) is under 3 × COORDINATOR_HEARTBEAT_INTERVAL_MS + 2 × STEP_FUNCTIONS_HEARTBEAT_INTERVAL_MS (${takeoverMs} ms): ` +
+        'when one coordinator dies, its healthy jobs time out before another notices and beats for them. Raise the former or lower the latter.',
+    );
   const visibilityS = environment.SQS_VISIBILITY_TIMEOUT_S;
   if (visibilityS !== undefined && environment.SQS_HEARTBEAT_INTERVAL_MS > (visibilityS * 1_000) / 3)
     problems.push(

@@ -1,13 +1,13 @@
 import { Module } from '@nestjs/common';
 import { BatchRecordsModule } from '../batches/batch-records.module.js';
 import { CONFIGURATION, type Configuration } from '../config/index.js';
+import { FleetRecordsModule } from '../fleet/fleet-records.module.js';
 import { AwsClients } from '../platform/index.js';
 import { AppLogger, Clock, Metrics } from '../shared/index.js';
 import { DynamoDbJobStateRepositoryAdapter } from './adapters/dynamodb/dynamo-db-job-state-repository.adapter.js';
 import { HeartbeatOrchestratorLifecycle } from './adapters/heartbeat-orchestrator.lifecycle.js';
 import { S3JobResultsAdapter } from './adapters/s3/s3-job-results.adapter.js';
 import { SdkStepFunctionsAdapter } from './adapters/sdk-step-functions.adapter.js';
-import { SoleCoordinatorAdapter } from './adapters/sole-coordinator.adapter.js';
 import { CancelJobUseCase } from './application/cancel-job.use-case.js';
 import { CompleteJobUseCase } from './application/complete-job.use-case.js';
 import { HeartbeatOrchestratorService } from './application/heartbeat-orchestrator.service.js';
@@ -23,7 +23,7 @@ import { StepFunctionsPort } from './application/step-functions.port.js';
 import { TaskHeartbeatService } from './application/task-heartbeat.service.js';
 
 @Module({
-  imports: [BatchRecordsModule],
+  imports: [BatchRecordsModule, FleetRecordsModule],
   providers: [
     {
       provide: JobStateRepositoryPort,
@@ -42,11 +42,6 @@ import { TaskHeartbeatService } from './application/task-heartbeat.service.js';
       useFactory: ({ stepFunctions }: AwsClients) => new SdkStepFunctionsAdapter(stepFunctions),
     },
     { provide: JobResultsPort, inject: [AwsClients], useFactory: ({ s3 }: AwsClients) => new S3JobResultsAdapter(s3) },
-    {
-      provide: LiveCoordinatorsPort,
-      inject: [CONFIGURATION],
-      useFactory: ({ coordinatorId }: Configuration) => new SoleCoordinatorAdapter(coordinatorId),
-    },
     JobCounterService,
     SettleTokenService,
     CompleteJobUseCase,

@@ -1,7 +1,7 @@
 import { AppLogger, Clock, toLoggable, type MonotonicMs } from '../shared/index.js';
 
 /** The order in which parts start; they stop in the reverse order, once the work in hand has been drained. */
-const START_ORDER = ['http', 'worker-pool', 'reclaim', 'batch-consumer', 'job-consumer', 'heartbeat-orchestrator'] as const;
+const START_ORDER = ['http', 'coordinator', 'worker-pool', 'reclaim', 'batch-consumer', 'job-consumer', 'heartbeat-orchestrator'] as const;
 export type LifecycleStep = (typeof START_ORDER)[number];
 
 /** Monotonic milliseconds. */
@@ -58,6 +58,12 @@ export class Lifecycle {
 
   get ready(): boolean {
     return this.state === 'ready';
+  }
+
+  /** As the rest of the fleet sees it. */
+  get phase(): 'starting' | 'ready' | 'draining' {
+    if (this.state === 'new' || this.state === 'starting') return 'starting';
+    return this.state === 'ready' ? 'ready' : 'draining';
   }
 
   /** @throws what the failing part threw, after the parts that had started were stopped again. */

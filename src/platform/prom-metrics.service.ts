@@ -14,6 +14,7 @@ const COUNTERS = {
   jobs_stalled_total: ['Jobs given up because nothing of them moved', []],
   tasks_total: ['Tasks that ended', ['outcome', 'code']],
   bytes_total: ['Bytes of ended tasks', []],
+  coordinator_heartbeats_total: ['Heartbeats of this coordinator to the fleet', ['outcome']],
   batches_reclaimed_total: ['Stale batches taken from their holders', ['type', 'outcome']],
   sqs_visibility_heartbeats_total: ['Visibility heartbeats', ['outcome']],
   worker_pool_restarts_total: ['Threads replaced', []],

@@ -48,7 +48,12 @@ export class World {
     const stateMachine = { ...RETRIES, heartbeatSeconds: plan.tokenLivesS };
     const aws = await startLocalAws({ queueVisibilityS: QUEUE_VISIBILITY_S, stateMachine });
     const folder = await mkdtemp(join(tmpdir(), 'chaos-'));
-    const environment = { ...aws.environment(), ...ENVIRONMENT, BATCH_SIZE: String(plan.batchSize) };
+    const environment = {
+      ...aws.environment(),
+      ...ENVIRONMENT,
+      BATCH_SIZE: String(plan.batchSize),
+      STATE_MACHINE_HEARTBEAT_S: String(plan.tokenLivesS),
+    };
     const coordinators = plan.clockOffsetsMs.map(async (offsetMs, number) => {
       const proxy = await FaultProxy.start(aws.endpoints);
       proxy.chance = noise(plan.rates, new SeededRandom(plan.seed, `network ${number}`));

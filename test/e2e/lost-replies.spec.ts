@@ -18,6 +18,7 @@ const WRITES: Record<string, (body: UpdateBody) => boolean> = {
   end: ({ UpdateExpression = '' }) => UpdateExpression.includes('#status = :succeeded'),
   count: ({ UpdateExpression = '' }) => UpdateExpression.includes('batchProgress.#n = :next'),
   'last count': ({ UpdateExpression = '' }) => UpdateExpression.includes('endedBatches :ended'),
+  'coordinator heartbeat': ({ UpdateExpression = '' }) => UpdateExpression.includes('loopLagMs = :loopLagMs'),
   finalizing: ({ UpdateExpression = '' }) => UpdateExpression.includes('#status = :finalizing'),
   'job end': ({ UpdateExpression = '' }) => UpdateExpression.includes('callback = :callback'),
 };
@@ -28,7 +29,7 @@ describe('a reply that is lost after the write was applied changes no total', ()
 
   beforeAll(async () => {
     fixture = await ExportFixture.start();
-    await fixture.startService({ BATCH_HEARTBEAT_INTERVAL_MS: '200', TASKS_PER_WORKER: '2' });
+    await fixture.startService({ BATCH_HEARTBEAT_INTERVAL_MS: '200', COORDINATOR_HEARTBEAT_INTERVAL_MS: '200', TASKS_PER_WORKER: '2' });
   });
   afterEach(() => removeFault());
   afterAll(() => fixture.close());

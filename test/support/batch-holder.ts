@@ -3,6 +3,8 @@ import { ClaimBatchUseCase } from '../../src/batches/application/claim-batch.use
 import { LeaseService } from '../../src/batches/application/lease.service.js';
 import { ReleaseBatchUseCase } from '../../src/batches/application/release-batch.use-case.js';
 import { RunBatchUseCase } from '../../src/batches/application/run-batch.use-case.js';
+import { BatchWorkService } from '../../src/batches/application/batch-work.service.js';
+import { WorkSigns } from '../../src/batches/application/work-signs.js';
 import { TaskDispatcherService } from '../../src/batches/application/task-dispatcher.service.js';
 import { CompleteJobUseCase } from '../../src/export-jobs/application/complete-job.use-case.js';
 import { JobCounterService } from '../../src/export-jobs/application/job-counter.service.js';
@@ -39,7 +41,8 @@ export function aBatchWorld() {
   const process = (coordinatorId = 'me', places = 8) => {
     const metrics = new RecordingMetrics();
     const pool = new FakeTransferPool(places);
-    const dispatcher = new TaskDispatcherService(pool, { taskMaxAttempts: 4 }, clock, metrics);
+    const signs = new WorkSigns(clock);
+    const dispatcher = new TaskDispatcherService(pool, { taskMaxAttempts: 4 }, clock, metrics, signs);
     const settler = new SettleTokenService(stepFunctions, clock, logger);
     const completeJob = new CompleteJobUseCase(
       jobs,
@@ -69,7 +72,8 @@ export function aBatchWorld() {
     };
     const drain = (finishMs = 15_000, releaseMs = 21_000) =>
       runBatch.drain({ finishByMs: clock.monotonicMs() + finishMs, releaseByMs: clock.monotonicMs() + releaseMs });
-    return { pool, runBatch, receive, begin, drain, dispatcher };
+    const work = new BatchWorkService(signs, dispatcher, runBatch);
+    return { pool, runBatch, receive, begin, drain, dispatcher, signs, work };
   };
   return { gate, clock, logger, jobs, batches, files, queue, stepFunctions, process };
 }

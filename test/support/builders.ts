@@ -5,6 +5,7 @@ import type { NewBatch } from '../../src/batches/application/batch-repository.po
 import type { Segment } from '../../src/batches/application/batch-files.port.js';
 import type { NewJob } from '../../src/export-jobs/application/job-state-repository.port.js';
 import type { ExpansionPlan, ExportJobEntity, JobOutcome } from '../../src/export-jobs/domain/export-job.entity.js';
+import type { CoordinatorDetails, CoordinatorEntity, CoordinatorFacts } from '../../src/fleet/domain/coordinator.entity.js';
 import type { ExportRequest } from '../../src/intake/domain/export-request.js';
 
 export const START_ISO = '2026-01-01T00:00:00.000Z';
@@ -139,4 +140,17 @@ export function aRequest(over: Partial<ExportRequest> = {}): ExportRequest {
     requestHash: 'hash-1',
     ...over,
   };
+}
+
+export function coordinatorDetails(over: Partial<CoordinatorDetails> = {}): CoordinatorDetails {
+  return { status: 'ACTIVE', phase: 'ready', activeTasks: 0, activeBatches: 0, loopLagMs: 0, ...over };
+}
+
+/** What a process registers with when it starts. */
+export function aCoordinatorRow(): CoordinatorFacts & CoordinatorDetails {
+  return { version: '1.2.3', host: 'host-1', startedAt: START_ISO, ...coordinatorDetails({ phase: 'starting' }) };
+}
+
+export function aCoordinator(over: Partial<CoordinatorEntity> = {}): CoordinatorEntity {
+  return { ...aCoordinatorRow(), coordinatorId: 'another', epoch: 1, sequence: 1, heartbeatAt: START_ISO, phase: 'ready', ...over };
 }

@@ -13,13 +13,14 @@ export interface EmbeddedDynamoDb {
   /** A row of the jobs table. */
   item(key: { jobId: string }): Promise<Record<string, unknown>>;
   reclaimsTable: string;
+  coordinatorsTable: string;
   close(): Promise<void>;
 }
 
 /** Only the tables of the embedded AWS: what the repositories need. */
 export async function startEmbeddedDynamoDb(): Promise<EmbeddedDynamoDb> {
-  const { jobs, batches, reclaims } = defineResources('conformance').tables;
-  const tables: TableDefinition[] = [jobs, batches, reclaims];
+  const { jobs, batches, reclaims, coordinators } = defineResources('conformance').tables;
+  const tables: TableDefinition[] = [jobs, batches, reclaims, coordinators];
   const endpoint = await startDynamoDb({ log: new RequestLog(), faults: new FaultRules(), tables });
   const clients = createAwsClients({ AWS_ENDPOINT_URL_DYNAMODB: endpoint.url });
   await Promise.all(tables.map((table) => createTable(clients.dynamodb, table)));
@@ -30,6 +31,7 @@ export async function startEmbeddedDynamoDb(): Promise<EmbeddedDynamoDb> {
     tables,
     item: async (Key) => (await clients.documents.send(new GetCommand({ TableName: jobs.name, Key, ConsistentRead: true }))).Item ?? {},
     reclaimsTable: reclaims.name,
+    coordinatorsTable: coordinators.name,
     close: async () => {
       clients.destroy();
       await endpoint.close();

@@ -61,7 +61,8 @@ export function aReclaimWorld() {
     };
     const recorder = new ReclaimRecorderService(history, clock, logger);
     const reclaimBatch = new ReclaimBatchUseCase(settings, batches, queue, giveUpBatch, recorder, clock);
-    const reclaim = new ReclaimStaleBatchesUseCase(settings, batches, leases, reclaimBatch, recorder, clock, logger, metrics);
+    const ownHeartbeat = { lastWriteFailed: false };
+    const reclaim = new ReclaimStaleBatchesUseCase(settings, batches, leases, ownHeartbeat, reclaimBatch, recorder, clock, logger, metrics);
 
     /** With what it begins beside it. */
     const nextTurn = async (): Promise<ReclaimTurn> => {
@@ -80,7 +81,7 @@ export function aReclaimWorld() {
       batches.put(...rows);
       await turns(3);
     };
-    return { reclaim, giveUpBatch, leases, metrics, nextTurn, turns, watch };
+    return { reclaim, giveUpBatch, leases, ownHeartbeat, metrics, nextTurn, turns, watch };
   };
   return { ...world, results, history, reclaimer };
 }

@@ -9,6 +9,7 @@ import {
 } from '../../platform/sqs/index.js';
 import { AppError, type AppLogger, type Clock } from '../../shared/index.js';
 import type { RunBatchUseCase } from '../application/run-batch.use-case.js';
+import type { WorkSigns } from '../application/work-signs.js';
 import { parseBatchMessage } from './batch-message.schema.js';
 
 /**
@@ -22,12 +23,12 @@ export class BatchConsumer implements LifecyclePart {
     private readonly settings: { maxInHand: () => number; visibilityTimeoutS?: number; stallTimeoutMs: number },
     private readonly queue: SqsQueue,
     private readonly runBatch: RunBatchUseCase,
-    private readonly tools: { clock: Clock; logger: AppLogger },
+    private readonly tools: { signs: WorkSigns; clock: Clock; logger: AppLogger },
   ) {}
 
   /** @throws AppError when a message that a dying worker swallows would come back too late to save its job */
   async start(): Promise<void> {
-    const { clock, logger } = this.tools;
+    const { signs, clock, logger } = this.tools;
     const { stallTimeoutMs } = this.settings;
     const fallbackS = Math.min(FALLBACK_VISIBILITY_S, Math.floor(stallTimeoutMs / 3_000));
     const visibilityTimeoutS = await resolveVisibilityTimeoutS(this.queue, this.settings.visibilityTimeoutS, logger, fallbackS);
@@ -39,10 +40,13 @@ export class BatchConsumer implements LifecyclePart {
       capacity: this.settings.maxInHand,
       visibilityTimeoutS,
       handle: (message) => this.handle(message),
+      onTurn: () => signs.note(),
       clock,
       logger,
     });
     this.loop.start();
+    // Its first long poll may take 20 s; there is room from now on.
+    signs.note();
   }
 
   /** For the health answer: what keeps the loop from turning. */

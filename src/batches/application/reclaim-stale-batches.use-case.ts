@@ -7,6 +7,7 @@ import { isOverdue, isStale, leaseSignature } from '../domain/stale-batch.js';
 import { BatchRepositoryPort, type BatchKey } from './batch-repository.port.js';
 import { BesideTurns } from './beside-turns.js';
 import { LeaseService } from './lease.service.js';
+import { OwnHeartbeatPort } from './own-heartbeat.port.js';
 import { ReclaimBatchUseCase, type ReclaimOutcome } from './reclaim-batch.use-case.js';
 import { ReclaimRecorderService } from './reclaim-recorder.service.js';
 import { runningRows } from './running-rows.js';
@@ -52,8 +53,8 @@ const AT_ONCE = 8;
  * A batch to be given up has its files read and written, and may end its job, which waits for Step Functions: that happens beside the
  * turns, so that it holds up neither the batches behind it nor the next turn.
  *
- * It doubts itself, not others: a process whose own turn came late or whose own last lease write failed may be the one that is cut off,
- * and takes none this turn. An error is logged and ends a turn, never the loop.
+ * It doubts itself, not others: a process whose own turn came late, or whose own last lease or coordinator write failed, may be the one
+ * that is cut off, and takes none this turn. An error is logged and ends a turn, never the loop.
  */
 @Injectable()
 export class ReclaimStaleBatchesUseCase {
@@ -67,6 +68,7 @@ export class ReclaimStaleBatchesUseCase {
     private readonly settings: ReclaimSettings,
     private readonly batches: BatchRepositoryPort,
     private readonly leases: LeaseService,
+    private readonly ownHeartbeat: OwnHeartbeatPort,
     private readonly reclaimBatch: ReclaimBatchUseCase,
     private readonly recorder: ReclaimRecorderService,
     private readonly clock: Clock,
@@ -120,7 +122,7 @@ export class ReclaimStaleBatchesUseCase {
 
   private doubtsItself(now: MonotonicMs): boolean {
     const isLate = this.lastTurnAt !== undefined && now - this.lastTurnAt > this.settings.reclaimIntervalMs * 2 + TURN_LIMIT_MS;
-    const hasFailed = this.leases.lastWriteFailed;
+    const hasFailed = this.leases.lastWriteFailed || this.ownHeartbeat.lastWriteFailed;
     // It costs one turn. A process that lost its batches to an outage writes under no lease any more: it must not doubt for ever.
     this.leases.lastWriteFailed = false;
     return isLate || hasFailed;

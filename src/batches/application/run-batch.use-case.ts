@@ -46,6 +46,11 @@ export class RunBatchUseCase {
     private readonly services: RunningBatchServices,
   ) {}
 
+  /** Batches in hand. */
+  get held(): number {
+    return this.inHand.size;
+  }
+
   /** @param deleteMessage called once the lease (or nobody) keeps the batch: before that the message is its only trace */
   async run(message: BatchMessage, deleteMessage: () => Promise<void>): Promise<RunOutcome> {
     const claimedAt = this.clock.monotonicMs();
@@ -86,6 +91,11 @@ export class RunBatchUseCase {
     this.outOfTime.abort();
     for (const running of this.inHand.keys()) running.stop('draining', 'now');
     await this.untilOr(Promise.all([this.allClosed(), this.dispatcher.idle()]), deadlines.releaseByMs);
+  }
+
+  /** The fleet has given this process up: every batch in hand is let go and nothing more is written of it. What comes next is run as ever. */
+  abandon(): void {
+    for (const running of this.inHand.keys()) running.stop('lost');
   }
 
   private async allClosed(): Promise<void> {

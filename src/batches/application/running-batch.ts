@@ -114,7 +114,8 @@ export class RunningBatch {
     if (outcome.kind !== 'renewed') return outcome;
     this.renewedSince = outcome.since;
     this.writtenActivity = activity;
-    await this.countOrLook(state);
+    // Let go while this write was under way: what is counted is its next holder's business.
+    if (this.stopReason !== 'lost') await this.countOrLook(state);
     return outcome;
   }
 

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Clock, fullJitterMs, Metrics, type MonotonicMs } from '../../shared/index.js';
 import { TransferPool, type TaskFailure, type TaskOutcome, type TransferTask } from '../../worker-pool/index.js';
+import { WorkSigns } from './work-signs.js';
 
 const BACKOFF = { baseMs: 1_000, capMs: 30_000 };
 /** A source that sent other bytes than promised may have been caught in a change; twice is an answer. */
@@ -47,6 +48,7 @@ interface Lane {
 export class TaskDispatcherService {
   private readonly lanes = new Map<string, Lane>();
   private running = 0;
+  private waitingOut = 0;
   private paused = false;
   private idleWaiters: (() => void)[] = [];
 
@@ -55,7 +57,18 @@ export class TaskDispatcherService {
     private readonly settings: { taskMaxAttempts: number },
     private readonly clock: Clock,
     private readonly metrics: Metrics,
+    private readonly signs: WorkSigns,
   ) {}
+
+  /** Tasks that run in the pool. */
+  get runningTasks(): number {
+    return this.running;
+  }
+
+  /** Whether tasks in hand wait out a backoff or a Retry-After, for a place that exists. */
+  get waitsForSources(): boolean {
+    return this.waitingOut > 0 && this.pool.capacity > 0;
+  }
 
   add(source: TaskSource): void {
     const lane = this.lanes.get(source.jobId) ?? { sources: [], retries: [], running: 0 };
@@ -132,7 +145,13 @@ export class TaskDispatcherService {
     try {
       outcome = await this.pool.run(
         { ...task, attempt: dispatched.attempts },
-        { signal: source.signal, onProgress: () => source.onProgress() },
+        {
+          signal: source.signal,
+          onProgress: () => {
+            this.signs.note();
+            source.onProgress();
+          },
+        },
       );
     } finally {
       this.running--;
@@ -148,6 +167,7 @@ export class TaskDispatcherService {
   private settle(dispatched: Dispatched, outcome: TaskOutcome, lane: Lane | undefined): void {
     const { source, position, attempts } = dispatched;
     if (!outcome.success && outcome.error.code === 'ABORTED') return;
+    this.signs.note();
     if (!outcome.success && this.mayRetry(dispatched, outcome.error)) {
       if (lane !== undefined) void this.retryLater(dispatched, outcome.error, lane);
       return;
@@ -172,7 +192,9 @@ export class TaskDispatcherService {
   private async retryLater(dispatched: Dispatched, error: TaskFailure, lane: Lane): Promise<void> {
     const { signal, jobId } = dispatched.source;
     if (error.retryAfterMs !== undefined) dispatched.source.onPause(this.clock.monotonicMs() + error.retryAfterMs);
+    this.waitingOut++;
     await this.clock.sleep(Math.max(fullJitterMs(BACKOFF, dispatched.attempts), error.retryAfterMs ?? 0), signal);
+    this.waitingOut--;
     if (signal.aborted) return;
     const current = this.lanes.get(jobId) ?? lane;
     current.retries.push(dispatched);

@@ -17,6 +17,8 @@ export interface PollLoopOptions {
   capacity: () => number;
   /** Runs for each message. What it throws is logged; the message then comes back after its visibility timeout. */
   handle: (message: ReceivedMessage) => Promise<void>;
+  /** The loop turned: the queue answered a receive, be it with nothing. */
+  onTurn?: () => void;
   visibilityTimeoutS: number;
   waitSeconds?: number;
   backoff?: BackoffPolicy;
@@ -105,13 +107,14 @@ export class PollLoop {
   }
 
   async #turn(stopping: AbortSignal): Promise<void> {
-    const { queue, capacity, visibilityTimeoutS, waitSeconds = DEFAULT_WAIT_S } = this.#options;
+    const { queue, capacity, onTurn, visibilityTimeoutS, waitSeconds = DEFAULT_WAIT_S } = this.#options;
     const room = Math.min(MAX_ENTRIES, capacity() - this.#inHand.size);
     if (room < 1) return this.#untilWoken();
     this.#receivingSince = this.#options.clock.monotonicMs();
     const messages = await queue.receive(room, waitSeconds, visibilityTimeoutS, stopping).finally(() => {
       this.#receivingSince = undefined;
     });
+    onTurn?.();
     if (stopping.aborted) return this.#release(messages);
     for (const message of messages) this.#take(message);
   }

@@ -5,6 +5,7 @@ import { EnqueueBatchesUseCase } from '../../../src/batches/application/enqueue-
 import { LeaseService } from '../../../src/batches/application/lease.service.js';
 import { ReleaseBatchUseCase } from '../../../src/batches/application/release-batch.use-case.js';
 import { RunBatchUseCase } from '../../../src/batches/application/run-batch.use-case.js';
+import { WorkSigns } from '../../../src/batches/application/work-signs.js';
 import { TaskDispatcherService } from '../../../src/batches/application/task-dispatcher.service.js';
 import { DynamoDbJobStateRepositoryAdapter } from '../../../src/export-jobs/adapters/dynamodb/dynamo-db-job-state-repository.adapter.js';
 import { CompleteJobUseCase, JobCounterService, SettleTokenService } from '../../../src/export-jobs/index.js';
@@ -95,7 +96,7 @@ function aWorld({ documents, jobsTable, batchesTable }: Awaited<ReturnType<typeo
     { coordinatorId: 'bench', heartbeatIntervalMs: HEARTBEAT_MS, ttlMs: {} },
     new ClaimBatchUseCase(jobs, batches, counter, completeJob),
     new SegmentsOfAnyBatch(batchSize),
-    new TaskDispatcherService(pool, { taskMaxAttempts: 4 }, clock, metrics),
+    new TaskDispatcherService(pool, { taskMaxAttempts: 4 }, clock, metrics, new WorkSigns(clock)),
     new ReleaseBatchUseCase(leases, queue, clock, logger),
     completeJob,
     { leases, counter, jobs, clock, logger, metrics },

@@ -21,7 +21,7 @@ export class FakeTransferPool extends TransferPool {
   /** A hung thread: it does not let go of its tasks. */
   ignoresAbort = false;
 
-  constructor(readonly capacity: number) {
+  constructor(public capacity: number) {
     super();
   }
 

@@ -127,6 +127,11 @@ describe('problems of the environment', () => {
 
   it.each([
     ['the state machine’s heartbeat is under four intervals', { STATE_MACHINE_HEARTBEAT_S: '119' }, /healthy jobs time out/],
+    [
+      'the state machine’s heartbeat ends before a death is noticed',
+      { STATE_MACHINE_HEARTBEAT_S: '150', COORDINATOR_HEARTBEAT_INTERVAL_MS: '30001' },
+      /before another notices/,
+    ],
     ['the visibility heartbeat is over a third of the timeout', { SQS_VISIBILITY_TIMEOUT_S: '59' }, /show the message to a second worker/],
     ['a TTL is under five batch heartbeats', { RECLAIM_TTLS: '{"download": 49999}' }, /would lose batches it is still working on/],
     ['the parts of an upload do not fit the memory', { UPLOAD_CONCURRENCY: '9' }, /never have that many parts in flight/],
@@ -138,6 +143,7 @@ describe('problems of the environment', () => {
 
   it.each([
     { STATE_MACHINE_HEARTBEAT_S: '120' },
+    { STATE_MACHINE_HEARTBEAT_S: '150', COORDINATOR_HEARTBEAT_INTERVAL_MS: '30000' },
     { SQS_VISIBILITY_TIMEOUT_S: '60' },
     { RECLAIM_TTLS: '{"download": 50000}' },
     { UPLOAD_CONCURRENCY: '8' },

@@ -6,7 +6,7 @@ import { RecordingLogger } from '../../support/fakes/recording-logger.js';
 import { FakeClock, settled } from '../../support/fake-clock.js';
 
 const BUDGET_MS = 25_000;
-const STEPS: LifecycleStep[] = ['http', 'worker-pool', 'batch-consumer', 'job-consumer', 'heartbeat-orchestrator'];
+const STEPS: LifecycleStep[] = ['http', 'coordinator', 'worker-pool', 'batch-consumer', 'job-consumer', 'heartbeat-orchestrator'];
 const NEVER = () => new Promise<void>(() => undefined);
 
 let clock: FakeClock;
@@ -50,12 +50,23 @@ describe('start', () => {
     register('worker-pool', { start: () => started.promise });
     const start = lifecycle.start();
     await settled();
-    expect(only('start')).toEqual(['http']);
+    expect(only('start')).toEqual(['http', 'coordinator']);
     expect(lifecycle.ready).toBe(false);
     started.resolve();
     await start;
     expect(only('start')).toEqual(STEPS.filter((step) => step !== 'worker-pool'));
     expect(lifecycle.ready).toBe(true);
+  });
+
+  it('tells the phase of its life', async () => {
+    const phases = [lifecycle.phase];
+    register('worker-pool', { start: () => void phases.push(lifecycle.phase) });
+    await lifecycle.start();
+    phases.push(lifecycle.phase);
+    register('job-consumer', { drain: async () => void phases.push(lifecycle.phase) });
+    await shutDown();
+    phases.push(lifecycle.phase);
+    expect(phases).toEqual(['starting', 'starting', 'ready', 'draining', 'draining']);
   });
 
   it('starts once, however often it is asked', async () => {
@@ -70,7 +81,7 @@ describe('start', () => {
     const failed = expect(start).rejects.toThrow('no queue');
     await clock.advance(BUDGET_MS);
     await failed;
-    expect(only('start')).toEqual(['http', 'worker-pool']);
+    expect(only('start')).toEqual(['http', 'coordinator', 'worker-pool']);
     expect(only('stop')).toContain('worker-pool');
     expect(lifecycle.ready).toBe(false);
   });
@@ -84,7 +95,7 @@ describe('start', () => {
     started.resolve();
     await clock.advance(BUDGET_MS);
     await Promise.all([start, done]);
-    expect(only('start')).toEqual(['http']);
+    expect(only('start')).toEqual(['http', 'coordinator']);
     expect(lifecycle.ready).toBe(false);
     expect(logger.messages('info')).not.toContain('Service started');
   });

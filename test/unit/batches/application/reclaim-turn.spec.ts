@@ -40,6 +40,14 @@ describe('the doubt of a reclaimer in itself', () => {
     await expect(me.nextTurn()).resolves.toMatchObject({ requeued: 1, doubted: false });
   });
 
+  it('takes none in a turn after its own last heartbeat to the fleet failed, until one gets through', async () => {
+    await me.watch(aSilent());
+    me.ownHeartbeat.lastWriteFailed = true;
+    for (let turn = 0; turn < 2; turn++) await expect(me.nextTurn()).resolves.toMatchObject({ stale: 1, requeued: 0, doubted: true });
+    me.ownHeartbeat.lastWriteFailed = false;
+    await expect(me.nextTurn()).resolves.toMatchObject({ requeued: 1, doubted: false });
+  });
+
   it('costs one turn a process that has no batch in hand any more: no write of its own could clear it', async () => {
     await me.watch(aSilent());
     w.gate.next('checkpoint', 'unavailable');

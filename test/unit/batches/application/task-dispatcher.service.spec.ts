@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { TaskDispatcherService, type TaskSource } from '../../../../src/batches/application/task-dispatcher.service.js';
+import { WorkSigns } from '../../../../src/batches/application/work-signs.js';
 import type { TaskOutcome } from '../../../../src/worker-pool/index.js';
 import { FakeTransferPool } from '../../../support/fakes/fake-transfer-pool.js';
 import { RecordingMetrics } from '../../../support/fakes/recording-metrics.js';
@@ -50,10 +51,12 @@ let clock: FakeClock;
 let pool: FakeTransferPool;
 let metrics: RecordingMetrics;
 let dispatcher: TaskDispatcherService;
+let signs: WorkSigns;
 
 const create = (places: number, taskMaxAttempts = 4) => {
   pool = new FakeTransferPool(places);
-  dispatcher = new TaskDispatcherService(pool, { taskMaxAttempts }, clock, metrics);
+  signs = new WorkSigns(clock);
+  dispatcher = new TaskDispatcherService(pool, { taskMaxAttempts }, clock, metrics, signs);
 };
 beforeEach(() => {
   clock = new FakeClock();
@@ -258,4 +261,59 @@ it('passes progress on to the batch', () => {
   const source = add(new Source('a', 1));
   pool.progress(1_000);
   expect(source.progressed).toBe(1);
+});
+
+describe('signs of work', () => {
+  const signedAt = () => signs.last?.at;
+
+  it('are given by progress and by ends, and by nothing else', async () => {
+    add(new Source('a', 6));
+    await clock.advance(10_000);
+    expect(signedAt()).toBeUndefined();
+    pool.progress(1);
+    expect(signs.last).toEqual({ at: 10_000, atIso: '2026-01-01T00:00:10.000Z' });
+    await clock.advance(10_000);
+    await pool.succeed();
+    expect(signedAt()).toBe(20_000);
+    await clock.advance(10_000);
+    await pool.fail({ code: 'HTTP_404', retryable: false });
+    expect(signedAt()).toBe(30_000);
+    await clock.advance(60_000);
+    expect([signedAt(), dispatcher.runningTasks]).toEqual([30_000, 4]);
+  });
+
+  it('are not given by tasks that were aborted', async () => {
+    const source = add(new Source('a', 1));
+    source.abort.abort();
+    await settled();
+    expect([signedAt(), dispatcher.runningTasks]).toEqual([undefined, 0]);
+  });
+
+  it('are not needed while tasks wait out a Retry-After, until it is over', async () => {
+    create(1);
+    add(new Source('a', 1));
+    expect(dispatcher.waitsForSources).toBe(false);
+    await pool.fail({ ...SLOW, retryAfterMs: 600_000 });
+    await clock.advance(599_999);
+    expect(dispatcher.waitsForSources).toBe(true);
+    await clock.advance(1);
+    expect([dispatcher.waitsForSources, dispatcher.runningTasks]).toEqual([false, 1]);
+  });
+
+  it('are missed when the wait is for threads that are all lost', async () => {
+    add(new Source('a', 1));
+    await pool.fail({ ...SLOW, retryAfterMs: 600_000 });
+    pool.capacity = 0;
+    expect(dispatcher.waitsForSources).toBe(false);
+    pool.capacity = 1;
+    await clock.advance(600_000);
+  });
+
+  it('end with the wait of a task that is aborted', async () => {
+    const source = add(new Source('a', 1));
+    await pool.fail({ ...SLOW, retryAfterMs: 600_000 });
+    source.abort.abort();
+    await settled();
+    expect(dispatcher.waitsForSources).toBe(false);
+  });
 });

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { PollLoop, type PollLoopOptions, type ReceivedMessage, type VisibilityChange } from '../../../../src/platform/sqs/index.js';
 import { SilentLogger } from '../../../support/silent-logger.js';
 import { FakeClock, settled } from '../../../support/fake-clock.js';
@@ -111,6 +111,23 @@ describe('a poll loop', () => {
     expect(queue.last).toMatchObject({ max: 3, waitS: 20, visibilityS: 60 });
     await loop.stop();
     expect(logger.events).toEqual(['info Jobs poll loop started (wait: 20 s, visibility: 60 s)', 'info Jobs poll loop stopped']);
+  });
+
+  it('says that it turned at each answer of the queue, be it empty, and not while it waits', async () => {
+    const onTurn = jest.fn();
+    const { queue, clock, loop } = setUp({ onTurn });
+    loop.start();
+    await clock.advance(60_000);
+    expect(onTurn).not.toHaveBeenCalled();
+    queue.last.arrive([]);
+    await settled();
+    expect(onTurn).toHaveBeenCalledTimes(1);
+    queue.last.fail(new Error('no network'));
+    await clock.advance(30_000);
+    expect(onTurn).toHaveBeenCalledTimes(1);
+    queue.last.arrive([message('1'), message('2'), message('3')]);
+    await clock.advance(600_000);
+    expect(onTurn).toHaveBeenCalledTimes(2);
   });
 
   it('never asks for more than 10', async () => {

@@ -1,0 +1,1 @@
+export { CoordinatorHeartbeatService } from './application/coordinator-heartbeat.service.js';

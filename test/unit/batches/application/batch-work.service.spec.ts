@@ -1,0 +1,108 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { aBatch, aState } from '../../../support/builders.js';
+import { aBatchWorld, BATCH_BEAT_MS } from '../../../support/batch-holder.js';
+import { deferred } from '../../../support/deferred.js';
+import { settled } from '../../../support/fake-clock.js';
+
+let w: ReturnType<typeof aBatchWorld>;
+let me: ReturnType<ReturnType<typeof aBatchWorld>['process']>;
+
+beforeEach(() => {
+  w = aBatchWorld();
+  me = w.process('me', 2);
+});
+
+const row = () => w.batches.get(0);
+
+describe('the report of batch work', () => {
+  it('tells what is in hand', async () => {
+    expect(me.work.report()).toEqual({ activeTasks: 0, activeBatches: 0, lastSign: undefined });
+    const { run } = await me.begin();
+    expect(me.work.report()).toMatchObject({ activeTasks: 2, activeBatches: 1 });
+    await me.pool.succeedAll();
+    await run;
+    expect(me.work.report()).toEqual({ activeTasks: 0, activeBatches: 0, lastSign: { at: 0, atIso: '2026-01-01T00:00:00.000Z' } });
+  });
+
+  it('has no sign of work of tasks that all hang, though their batch beats on', async () => {
+    await me.begin();
+    await w.clock.advance(10 * BATCH_BEAT_MS);
+    expect(row().seq).toBe(10);
+    expect(me.work.report()).toMatchObject({ activeTasks: 2, lastSign: undefined });
+    me.work.abandon();
+  });
+
+  it('counts a wait for a source as work for as long as it lasts', async () => {
+    me = w.process('me', 1);
+    await me.begin();
+    for (let task = 0; task < 5; task++) await me.pool.fail({ code: 'HTTP_429', retryable: true, retryAfterMs: 300_000 });
+    await w.clock.advance(299_999);
+    expect(me.work.report()).toMatchObject({ activeTasks: 0, lastSign: { at: 299_999 } });
+    await w.clock.advance(100_000);
+    expect(me.work.report()).toMatchObject({ activeTasks: 1, lastSign: { at: 299_999 } });
+    me.work.abandon();
+  });
+});
+
+describe('a process that was given up', () => {
+  it('lets every batch in hand go at once and writes nothing more of it', async () => {
+    const { run } = await me.begin();
+    await me.pool.succeed();
+    const before = { row: row(), job: w.jobs.get('job-1'), calls: w.gate.calls.length };
+    me.work.abandon();
+    await expect(run).resolves.toBe('lost');
+    expect(me.pool.running).toEqual([]);
+    await w.clock.advance(10 * BATCH_BEAT_MS);
+    expect([row(), w.jobs.get('job-1')]).toEqual([before.row, before.job]);
+    expect(w.gate.calls).toHaveLength(before.calls);
+    expect(w.queue.sent).toEqual([]);
+    expect(w.clock.sleepers).toBe(0);
+  });
+
+  it('does not count what its last checkpoint, under way at that time, wrote', async () => {
+    const { run } = await me.begin();
+    await me.pool.succeed();
+    const gate = deferred();
+    w.gate.next('checkpoint', () => gate.promise);
+    await w.clock.advance(BATCH_BEAT_MS);
+    me.work.abandon();
+    gate.resolve();
+    await expect(run).resolves.toBe('lost');
+    expect(row()).toMatchObject({ status: 'running', ...aState([0]) });
+    expect(w.jobs.get('job-1').completedTasks).toBe(0);
+    expect(w.gate.calls).not.toContain('count');
+  });
+
+  it('does not end a batch whose results it was writing', async () => {
+    const { run } = await me.begin();
+    const gate = deferred();
+    w.gate.next('writeResults', () => gate.promise);
+    await me.pool.succeedAll();
+    me.work.abandon();
+    gate.resolve();
+    await expect(run).resolves.toBe('lost');
+    expect(row().status).toBe('running');
+    expect(w.gate.calls).not.toContain('endBatch');
+  });
+
+  it('runs what it receives next', async () => {
+    const { run } = await me.begin();
+    me.work.abandon();
+    await run;
+    w.batches.put(aBatch());
+    const again = await me.begin();
+    await me.pool.succeedAll();
+    await settled();
+    await expect(again.run).resolves.toBe('ended');
+  });
+
+  it('hands back all the same what it had begun to hand back', async () => {
+    const { run } = await me.begin();
+    const drained = me.drain(15_000);
+    await w.clock.advance(15_000);
+    me.work.abandon();
+    await drained;
+    await expect(run).resolves.toBe('draining');
+    expect(row().status).toBe('queued');
+  });
+});

@@ -1,0 +1,130 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { LiveCoordinatorsAdapter } from '../../../../src/fleet/adapters/live-coordinators.adapter.js';
+import { FleetMemory } from '../../../../src/fleet/application/fleet-memory.js';
+import type { CoordinatorEntity } from '../../../../src/fleet/domain/coordinator.entity.js';
+import { aCoordinator } from '../../../support/builders.js';
+import { FakeClock } from '../../../support/fake-clock.js';
+
+const INTERVAL_MS = 10_000;
+
+let clock: FakeClock;
+let memory: FleetMemory;
+let live: LiveCoordinatorsAdapter;
+beforeEach(() => {
+  clock = new FakeClock();
+  memory = new FleetMemory(INTERVAL_MS, clock);
+  live = new LiveCoordinatorsAdapter('me', memory);
+});
+
+const look = (...rows: CoordinatorEntity[]) => memory.look(rows, clock.monotonicMs());
+const another = (sequence: number, over: Partial<CoordinatorEntity> = {}) => aCoordinator({ sequence, ...over });
+/** Looks once an interval at a coordinator that beats once an interval. */
+const watch = async (sequences: readonly number[], over: Partial<CoordinatorEntity> = {}) => {
+  for (const sequence of sequences) {
+    look(another(sequence, over));
+    await clock.advance(INTERVAL_MS);
+  }
+};
+
+describe('the live coordinators', () => {
+  it('are this one alone where nobody looks, as in the CLI', () => {
+    expect([live.self, live.list(), live.someoneWorks()]).toEqual(['me', ['me'], false]);
+  });
+
+  it('are those that beat, and this one once, whatever its own row says', () => {
+    look(another(1), another(1, { coordinatorId: 'me', status: 'LEAVING' }));
+    expect(live.list()).toEqual(['me', 'another']);
+  });
+
+  it('lose one at the latest three intervals after its last heartbeat', async () => {
+    await watch([1, 2]);
+    // Its third and last heartbeat came just before this look.
+    const lastBeatAt = clock.monotonicMs() - 1;
+    look(another(3));
+    expect(live.list()).toContain('another');
+    await clock.advance(lastBeatAt + 3 * INTERVAL_MS - clock.monotonicMs() + 1);
+    look(another(3));
+    expect(live.list()).toEqual(['me']);
+  });
+
+  it('keep one that beats through a look that failed', async () => {
+    await watch([1, 2]);
+    await clock.advance(INTERVAL_MS - 1);
+    expect(live.list()).toContain('another');
+    look(another(4));
+    expect(live.list()).toContain('another');
+  });
+
+  it('are not misled by a clock that is hours off, in either direction', async () => {
+    for (const heartbeatAt of ['2025-12-31T20:00:00.000Z', '2026-01-01T04:00:00.000Z']) {
+      memory = new FleetMemory(INTERVAL_MS, clock);
+      live = new LiveCoordinatorsAdapter('me', memory);
+      await watch([1], { heartbeatAt });
+      expect(live.list()).toEqual(['me']);
+      await watch([2, 3, 4], { heartbeatAt });
+      expect(live.list()).toContain('another');
+      await watch([4, 4, 4], { heartbeatAt });
+      expect(live.list()).toEqual(['me']);
+    }
+  });
+
+  it('lose one at once that leaves, and get it back when it is started again', async () => {
+    await watch([1, 2]);
+    look(another(3, { status: 'LEAVING' }));
+    expect(live.list()).toEqual(['me']);
+    expect(memory.isInUse('another')).toBe(true);
+    await clock.advance(INTERVAL_MS);
+    look(another(0, { epoch: 2 }));
+    expect(live.list()).toContain('another');
+  });
+
+  it('forget one whose row is gone', () => {
+    look(another(1));
+    look();
+    expect(live.list()).toEqual(['me']);
+    expect(memory.isInUse('another')).toBe(false);
+  });
+
+  it('are this one alone in the end when the table cannot be read any more', async () => {
+    await watch([1, 2, 3]);
+    await clock.advance(3 * INTERVAL_MS);
+    expect(live.list()).toEqual(['me']);
+  });
+});
+
+describe('whether someone works', () => {
+  const WORK_MS = 12 * INTERVAL_MS;
+  const workLoopAt = '2026-01-01T00:00:00.000Z';
+
+  it('is so for twelve intervals after a sign of this process itself', async () => {
+    memory.ownWorkAt = clock.monotonicMs();
+    await clock.advance(WORK_MS);
+    expect(live.someoneWorks()).toBe(true);
+    await clock.advance(1);
+    expect(live.someoneWorks()).toBe(false);
+  });
+
+  it('is so for twelve intervals after the last move that this process saw, while that coordinator lives', async () => {
+    await watch([1], { workLoopAt });
+    const beats = Array.from({ length: 12 }, (_, index) => index + 2);
+    await watch(beats.slice(0, 11), { workLoopAt });
+    expect(live.someoneWorks()).toBe(true);
+    await clock.advance(1);
+    look(another(14, { workLoopAt }));
+    expect([live.list(), live.someoneWorks()]).toEqual([['me', 'another'], false]);
+    look(another(15, { workLoopAt: '2026-01-01T00:00:01.000Z' }));
+    expect(live.someoneWorks()).toBe(true);
+  });
+
+  it('is not so of one that died, or leaves', async () => {
+    look(another(1, { workLoopAt }), another(1, { coordinatorId: 'third', workLoopAt, status: 'LEAVING' }));
+    expect(live.someoneWorks()).toBe(true);
+    await clock.advance(3 * INTERVAL_MS + 1);
+    expect(live.someoneWorks()).toBe(false);
+  });
+
+  it('is not so of one whose loops never turned', () => {
+    look(another(1));
+    expect(live.someoneWorks()).toBe(false);
+  });
+});
