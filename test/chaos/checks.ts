@@ -49,8 +49,8 @@ export function worldProblems(world: World, jobs: readonly ChaosJob[]): string[]
 
 /** Batches taken from someone, and those of them taken from processes that nothing was done to. */
 export function reclaims({ coordinators, processes }: World): { all: number; ofHealthy: number } {
-  const disturbed = new Set(coordinators.flatMap((coordinator) => [...coordinator.disturbed]));
-  const healthy = new Set(processes.filter((service) => !disturbed.has(service)).map(({ coordinatorId }) => coordinatorId));
+  const disturbed = new Set(coordinators.flatMap((coordinator) => [...coordinator.disturbed].map(({ coordinatorId }) => coordinatorId)));
+  const healthy = new Set(processes.map(({ coordinatorId }) => coordinatorId).filter((id) => !disturbed.has(id)));
   const taken = processes.flatMap((service) => service.events()).filter(({ msg }) => msg.startsWith('Batch reclaimed'));
   return { all: taken.length, ofHealthy: taken.filter(({ lockedBy }) => healthy.has(lockedBy)).length };
 }

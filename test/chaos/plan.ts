@@ -58,6 +58,8 @@ export interface RunPlan {
   jobs: PlannedJob[];
   /** HeartbeatSeconds: a short one makes tokens die with the fleet, and Step Functions try again with the next. */
   tokenLivesS: number;
+  /** Whoever is started in a coordinator's place has its id, as on a host with a name of its own; else an id of its own, as a task of ECS. */
+  fixedIds: boolean;
   /** Of each coordinator's wall clock from its start. */
   clockOffsetsMs: number[];
   rates: FaultRates;
@@ -90,6 +92,7 @@ export const EVENT_KINDS = Object.keys(EVENT_WEIGHTS) as EventKind[];
 /** A run with no noise on the network shows whether an exact crash point alone is survived. */
 const QUIET: FaultRates = { delay: 0, 'drop-reply': 0, throttle: 0, cut: 0, 'hold-back': 0, swallow: 0 };
 const NOISY: FaultRates = { delay: 0.04, 'drop-reply': 0.02, throttle: 0.02, cut: 0.02, 'hold-back': 0.02, swallow: 0.15 };
+const STORM: FaultRates = { delay: 0.08, 'drop-reply': 0.05, throttle: 0.04, cut: 0.05, 'hold-back': 0.05, swallow: 0.3 };
 
 /** @param without events that are left out; everything else of the plan stays as it is */
 export function planRun(seed: number, without: readonly EventKind[] = []): RunPlan {
@@ -100,8 +103,9 @@ export function planRun(seed: number, without: readonly EventKind[] = []): RunPl
     batchSize: random.integer(10, 20),
     jobs: [planJob(random, 0), ...second],
     tokenLivesS: random.pick([5, 30]),
+    fixedIds: random.chance(0.3),
     clockOffsetsMs: Array.from({ length: COORDINATORS }, () => (random.chance(0.3) ? random.pick([-JUMP_MS, JUMP_MS]) : 0)),
-    rates: random.chance(0.7) ? NOISY : QUIET,
+    rates: random.pick([QUIET, NOISY, NOISY, STORM]),
     events: planEvents(random).filter(({ kind }) => !without.includes(kind)),
   };
 }

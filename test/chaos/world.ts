@@ -57,7 +57,8 @@ export class World {
     const coordinators = plan.clockOffsetsMs.map(async (offsetMs, number) => {
       const proxy = await FaultProxy.start(aws.endpoints);
       proxy.chance = noise(plan.rates, new SeededRandom(plan.seed, `network ${number}`));
-      return new Coordinator(number, proxy, environment, join(folder, `clock-${number}`), offsetMs);
+      const id: Record<string, string> = plan.fixedIds ? { COORDINATOR_ID: `chaos-${number}` } : {};
+      return new Coordinator(number, proxy, { ...environment, ...id }, join(folder, `clock-${number}`), offsetMs);
     });
     return new World(aws, createAwsClients(aws.environment()), await Origin.start(), await Promise.all(coordinators), folder);
   }
