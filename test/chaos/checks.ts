@@ -1,7 +1,7 @@
 import { QueryCommand } from '@aws-sdk/lib-dynamodb';
-import { DescribeExecutionCommand } from '@aws-sdk/client-sfn';
+import { DescribeExecutionCommand, type DescribeExecutionOutput } from '@aws-sdk/client-sfn';
 import { objectProblems, resultProblems } from '../../infra/demo/checks.js';
-import { readBack, readResults, type Results, type StoredObject } from '../../infra/demo/evidence.js';
+import { readBack, readResults, type Evidence, type Results, type StoredObject } from '../../infra/demo/evidence.js';
 import type { TokenRecord } from '../../infra/local-aws/step-functions/index.js';
 import { brokenRules } from '../support/standing-rules.js';
 import type { ChaosJob } from './chaos-job.js';
@@ -25,20 +25,18 @@ export async function jobProblems(world: World, job: JudgedJob): Promise<string[
   const { bucket } = aws.resources;
   const { objects, exportFolder } = await readBack(clients.s3, bucket, job.prefix, AbortSignal.timeout(READ_TIMEOUT_MS));
   const results = typeof row?.resultKey === 'string' ? await readResults(clients.s3, bucket, row.resultKey) : undefined;
-  const problems = [
-    ...rowProblems(job, row),
-    ...batchProblems(job, row, batches),
-    ...(results === undefined
-      ? ['there is no manifest']
+  const tokens = aws.stepFunctions.tokens().filter(({ executionArn }) => executionArn === job.executionArn);
+  const execution = await clients.states.send(new DescribeExecutionCommand({ executionArn: job.executionArn }));
+  const problems =
+    execution.status === 'ABORTED'
+      ? stoppedProblems(job, row, batches, objects, tokens)
       : [
-          ...totalsProblems('the manifest', results.totals, job),
-          ...resultProblems({ results, exportFolder }),
-          ...objectProblems({ results, objects }),
-          ...fileProblems(job, results, objects),
-        ]),
-    ...tokenProblems(aws.stepFunctions.tokens().filter(({ executionArn }) => executionArn === job.executionArn)),
-    ...(await executionProblems(world, job)),
-  ];
+          ...rowProblems(job, row),
+          ...batchProblems(job, row, batches),
+          ...(results === undefined ? ['there is no manifest'] : manifestProblems(job, { results, objects, exportFolder })),
+          ...tokenProblems(tokens, 1),
+          ...executionProblems(job, execution),
+        ];
   return problems.map((problem) => `${job.jobId}: ${problem}`);
 }
 
@@ -54,8 +52,8 @@ export function worldProblems(world: World, jobs: readonly ChaosJob[]): string[]
 
 /** Batches taken from someone, and those of them taken from processes that nothing was done to. */
 export function reclaims({ coordinators, processes }: World): { all: number; ofHealthy: number } {
-  const disturbed = new Set(coordinators.flatMap((coordinator) => [...coordinator.disturbed]));
-  const healthy = new Set(processes.filter((service) => !disturbed.has(service)).map(({ coordinatorId }) => coordinatorId));
+  const disturbed = new Set(coordinators.flatMap((coordinator) => [...coordinator.disturbed].map(({ coordinatorId }) => coordinatorId)));
+  const healthy = new Set(processes.map(({ coordinatorId }) => coordinatorId).filter((id) => !disturbed.has(id)));
   const taken = processes.flatMap((service) => service.events()).filter(({ msg }) => msg.startsWith('Batch reclaimed'));
   return { all: taken.length, ofHealthy: taken.filter(({ lockedBy }) => healthy.has(lockedBy)).length };
 }
@@ -89,6 +87,43 @@ function rowProblems(job: JudgedJob, row: Row | undefined): string[] {
     ...totalsProblems('the job row', row, job),
     ...(['taskToken', 'statusShard'] as const).filter((field) => row[field] !== undefined).map((field) => `the job row kept its ${field}`),
     ...(JSON.stringify(row.batchProgress) === '{}' ? [] : [`batches are still in progress: ${JSON.stringify(row.batchProgress)}`]),
+  ];
+}
+
+/** Its execution was stopped: nobody listens, so nothing more may happen, and what has happened must be right. */
+function stoppedProblems(
+  job: JudgedJob,
+  row: Row | undefined,
+  batches: readonly Row[],
+  objects: ReadonlyMap<string, StoredObject>,
+  tokens: readonly TokenRecord[],
+): string[] {
+  const expected = new Map(job.expected.map((file) => [job.prefix + file.key, file]));
+  const wrong = [...objects].filter(([key, { sha256 }]) => {
+    const file = expected.get(key);
+    return file === undefined || !('sha256' in file) || file.sha256 !== sha256;
+  });
+  const open = batches.filter(({ status }) => status === 'queued' || status === 'running');
+  return [
+    // It may have been about to answer.
+    ...(row === undefined || ['CANCELLED', job.expectedStatus].includes(String(row.status))
+      ? []
+      : [`the stopped job is ${String(row.status)}`]),
+    ...(Number(row?.completedTasks ?? 0) <= objects.size
+      ? []
+      : [`${String(row?.completedTasks)} tasks are counted for ${objects.size} objects`]),
+    ...open.map(({ batchNo, status }) => `batch ${String(batchNo)} of the stopped job is ${String(status)}`),
+    ...wrong.map(([key]) => `${key} has other bytes than its source`),
+    ...tokenProblems(tokens, 0),
+  ];
+}
+
+function manifestProblems(job: JudgedJob, found: Pick<Evidence, 'objects' | 'exportFolder'> & { results: Results }): string[] {
+  return [
+    ...totalsProblems('the manifest', found.results.totals, job),
+    ...resultProblems(found),
+    ...objectProblems(found),
+    ...fileProblems(job, found.results, found.objects),
   ];
 }
 
@@ -126,17 +161,16 @@ function fileProblems(job: JudgedJob, results: Results, objects: ReadonlyMap<str
   });
 }
 
-/** One accepted answer for the last token; those before it were given up by Step Functions itself, and took none. */
-export function tokenProblems(tokens: readonly TokenRecord[]): string[] {
+/** `last`: how many accepted answers the last token must have; those before it were given up by Step Functions itself, and took none. */
+export function tokenProblems(tokens: readonly TokenRecord[], last = 1): string[] {
   const accepted = tokens.map(({ answers }) => answers.filter((answer) => answer.accepted).length);
-  const expected = tokens.map((_, index) => (index === tokens.length - 1 ? 1 : 0));
+  const expected = tokens.map((_, index) => (index === tokens.length - 1 ? last : 0));
   if (tokens.length > 0 && accepted.join() === expected.join()) return [];
   const closed = tokens.map((token) => token.closed ?? 'open');
   return [`the tokens (${closed.join(', ')}) took ${accepted.join(', ') || 'no'} answers, not ${expected.join(', ') || 'one'}`];
 }
 
-async function executionProblems({ clients }: World, job: JudgedJob): Promise<string[]> {
-  const { status, error } = await clients.states.send(new DescribeExecutionCommand({ executionArn: job.executionArn }));
+function executionProblems(job: JudgedJob, { status, error }: DescribeExecutionOutput): string[] {
   const as = job.expectedStatus === 'COMPLETED' ? 'SUCCEEDED ' : 'FAILED JobCompletedWithFailures';
   return `${status} ${error ?? ''}` === as ? [] : [`the execution is ${status} ${error ?? ''}`];
 }

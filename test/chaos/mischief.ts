@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { StopExecutionCommand } from '@aws-sdk/client-sfn';
 import { DeleteMessageCommand, ReceiveMessageCommand, SendMessageCommand } from '@aws-sdk/client-sqs';
 import { GetCommand } from '@aws-sdk/lib-dynamodb';
 import type { ChaosJob } from './chaos-job.js';
@@ -57,6 +58,8 @@ export class Mischief {
         return this.repeatBatches(event.messages);
       case 'repeat-job':
         return this.repeatJob();
+      case 'stop-execution':
+        return this.stopExecution();
       case 'lose-batches':
         return this.loseBatches(event.messages);
     }
@@ -104,6 +107,11 @@ export class Mischief {
     if (job === undefined || taskToken === undefined) return;
     const MessageBody = JSON.stringify({ ...job.input, jobId: job.jobId, taskToken });
     await this.world.clients.sqs.send(new SendMessageCommand({ QueueUrl: this.world.aws.resources.jobsQueueUrl, MessageBody }));
+  }
+
+  private async stopExecution(): Promise<void> {
+    const job = this.anyJob();
+    if (job !== undefined) await this.world.clients.states.send(new StopExecutionCommand({ executionArn: job.executionArn }));
   }
 
   private async loseBatches(messages: number): Promise<void> {

@@ -32,6 +32,7 @@ export interface PlannedJob {
  * - `repeat-batches`: messages of known batches again, out of order
  * - `repeat-job`: the job's own message again
  * - `lose-batches`: batch messages that are waiting are gone
+ * - `stop-execution`: an operator stops one; its token is dead
  */
 export type PlannedEvent = { atMs: number } & (
   | { kind: 'kill'; who: number[]; backAfterMs: number }
@@ -41,7 +42,7 @@ export type PlannedEvent = { atMs: number } & (
   | { kind: 'jump'; who: number; byMs: number }
   | { kind: 'cut-off'; who: number; forMs: number }
   | { kind: 'repeat-batches'; messages: number }
-  | { kind: 'repeat-job' }
+  | { kind: 'repeat-job' | 'stop-execution' }
   | { kind: 'lose-batches'; messages: number }
 );
 
@@ -55,6 +56,10 @@ export interface RunPlan {
   seed: number;
   batchSize: number;
   jobs: PlannedJob[];
+  /** HeartbeatSeconds: a short one makes tokens die with the fleet, and Step Functions try again with the next. */
+  tokenLivesS: number;
+  /** Whoever is started in a coordinator's place has its id, as on a host with a name of its own; else an id of its own, as a task of ECS. */
+  fixedIds: boolean;
   /** Of each coordinator's wall clock from its start. */
   clockOffsetsMs: number[];
   rates: FaultRates;
@@ -78,7 +83,8 @@ const EVENT_WEIGHTS: Record<EventKind, number> = {
   'cut-off': 0.08,
   'repeat-batches': 0.08,
   'repeat-job': 0.04,
-  'lose-batches': 0.08,
+  'lose-batches': 0.06,
+  'stop-execution': 0.02,
 };
 
 export const EVENT_KINDS = Object.keys(EVENT_WEIGHTS) as EventKind[];
@@ -86,6 +92,7 @@ export const EVENT_KINDS = Object.keys(EVENT_WEIGHTS) as EventKind[];
 /** A run with no noise on the network shows whether an exact crash point alone is survived. */
 export const QUIET: FaultRates = { delay: 0, 'drop-reply': 0, throttle: 0, cut: 0, 'hold-back': 0, swallow: 0 };
 const NOISY: FaultRates = { delay: 0.04, 'drop-reply': 0.02, throttle: 0.02, cut: 0.02, 'hold-back': 0.02, swallow: 0.15 };
+const STORM: FaultRates = { delay: 0.08, 'drop-reply': 0.05, throttle: 0.04, cut: 0.05, 'hold-back': 0.05, swallow: 0.3 };
 
 /** @param without events that are left out; everything else of the plan stays as it is */
 export function planRun(seed: number, without: readonly EventKind[] = []): RunPlan {
@@ -95,8 +102,10 @@ export function planRun(seed: number, without: readonly EventKind[] = []): RunPl
     seed,
     batchSize: random.integer(10, 20),
     jobs: [planJob(random, 0), ...second],
+    tokenLivesS: random.pick([5, 30]),
+    fixedIds: random.chance(0.3),
     clockOffsetsMs: Array.from({ length: COORDINATORS }, () => (random.chance(0.3) ? random.pick([-JUMP_MS, JUMP_MS]) : 0)),
-    rates: random.chance(0.7) ? NOISY : QUIET,
+    rates: random.pick([QUIET, NOISY, NOISY, STORM]),
     events: planEvents(random).filter(({ kind }) => !without.includes(kind)),
   };
 }
@@ -146,6 +155,7 @@ function planEvent(random: SeededRandom): PlannedEvent {
     case 'repeat-batches':
       return { atMs, kind, messages: random.integer(5, 20) };
     case 'repeat-job':
+    case 'stop-execution':
       return { atMs, kind };
     case 'lose-batches':
       return { atMs, kind, messages: random.integer(1, 3) };
@@ -174,6 +184,7 @@ function detail(event: PlannedEvent): string {
     case 'lose-batches':
       return ` ${event.messages}`;
     case 'repeat-job':
+    case 'stop-execution':
       return '';
   }
 }

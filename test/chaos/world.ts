@@ -27,18 +27,14 @@ const ENVIRONMENT = {
   // The source's faults pass after two tries; those of the network must not use up what is left.
   TASK_MAX_ATTEMPTS: '8',
 };
-const PATIENCE: Patience = { queueVisibilityS: 3, heartbeatSeconds: 30 };
+/** No plan kills the fleet as often as this. */
+const RETRIES = { retryIntervalSeconds: 1, maxAttempts: 8 };
+/** A message that died with its receiver comes back after this. */
+const QUEUE_VISIBILITY_S = 3;
 const DELAY_MS = { from: 50, to: 1_000 };
 
-export interface Patience {
-  /** A message that died with its receiver comes back after this. */
-  queueVisibilityS: number;
-  /** A token that is not beaten for so long is dead. */
-  heartbeatSeconds: number;
-}
-
 /** What of a plan is the world's. */
-export type WorldPlan = Pick<RunPlan, 'seed' | 'batchSize' | 'clockOffsetsMs' | 'rates'>;
+export type WorldPlan = Pick<RunPlan, 'seed' | 'batchSize' | 'clockOffsetsMs' | 'rates' | 'tokenLivesS' | 'fixedIds'>;
 
 /** An AWS, a source of files and a fleet of coordinators of one run, each coordinator behind a network of its own. */
 export class World {
@@ -54,14 +50,22 @@ export class World {
    * Everything but the service's processes.
    * @param settings of the service, in place of those above
    */
-  static async create(plan: WorldPlan, settings: Record<string, string> = {}, patience = PATIENCE): Promise<World> {
-    const aws = await startLocalAws({ queueVisibilityS: patience.queueVisibilityS, stateMachine: patience });
+  static async create(plan: WorldPlan, settings: Record<string, string> = {}, queueVisibilityS = QUEUE_VISIBILITY_S): Promise<World> {
+    const stateMachine = { ...RETRIES, heartbeatSeconds: plan.tokenLivesS };
+    const aws = await startLocalAws({ queueVisibilityS, stateMachine });
     const folder = await mkdtemp(join(tmpdir(), 'chaos-'));
-    const environment = { ...aws.environment(), ...ENVIRONMENT, BATCH_SIZE: String(plan.batchSize), ...settings };
+    const environment = {
+      ...aws.environment(),
+      ...ENVIRONMENT,
+      BATCH_SIZE: String(plan.batchSize),
+      STATE_MACHINE_HEARTBEAT_S: String(plan.tokenLivesS),
+      ...settings,
+    };
     const coordinators = plan.clockOffsetsMs.map(async (offsetMs, number) => {
       const proxy = await FaultProxy.start(aws.endpoints);
       proxy.chance = noise(plan.rates, new SeededRandom(plan.seed, `network ${number}`));
-      return new Coordinator(number, proxy, environment, join(folder, `clock-${number}`), offsetMs);
+      const id: Record<string, string> = plan.fixedIds ? { COORDINATOR_ID: `chaos-${number}` } : {};
+      return new Coordinator(number, proxy, { ...environment, ...id }, join(folder, `clock-${number}`), offsetMs);
     });
     return new World(aws, createAwsClients(aws.environment()), await Origin.start(), await Promise.all(coordinators), folder);
   }

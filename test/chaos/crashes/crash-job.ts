@@ -5,7 +5,7 @@ import { deferred } from '../../support/deferred.js';
 import { send, sha256, type Answer } from '../../support/origin.js';
 import { SECRET } from '../../support/standing-rules.js';
 import type { ExpectedFile } from '../chaos-job.js';
-import type { Patience, World } from '../world.js';
+import type { World } from '../world.js';
 
 /**
  * - `small`
@@ -22,7 +22,7 @@ const WAITING: readonly CrashFile[] = ['slow', 'held'];
 export type CrashStatus = 'COMPLETED' | 'FAILED';
 
 /** What dies here is back within seconds, on a machine with nothing else to do: a busy one must not be what ends a job. */
-export const PATIENCE: Patience = { queueVisibilityS: 5, heartbeatSeconds: 240 };
+export const PATIENCE = { queueVisibilityS: 5, heartbeatSeconds: 240 };
 const SMALL_BYTES = 1_000;
 const LARGE_BYTES = 8 * 1_048_576 + SMALL_BYTES;
 

@@ -46,7 +46,9 @@ export class Lane {
 
   /** @param starts those that may start at the same time */
   static async open(starts: Semaphore, signal: AbortSignal): Promise<Lane> {
-    const world = await World.create({ seed: 0, batchSize: BATCH_SIZE, clockOffsetsMs: [0], rates: QUIET }, SETTINGS, PATIENCE);
+    const { queueVisibilityS, heartbeatSeconds: tokenLivesS } = PATIENCE;
+    const plan = { seed: 0, batchSize: BATCH_SIZE, clockOffsetsMs: [0], rates: QUIET, tokenLivesS, fixedIds: false };
+    const world = await World.create(plan, SETTINGS, queueVisibilityS);
     const [coordinator] = world.coordinators;
     if (coordinator === undefined) throw new Error('A world without a coordinator');
     signal.addEventListener('abort', () => world.abandon(), { once: true });
