@@ -1,5 +1,5 @@
 import { ConfigurationError } from '../config/index.js';
-import { withoutSecrets } from '../shared/index.js';
+import { AppError, withoutSecrets } from '../shared/index.js';
 
 /** Ends a command with exit code 1. The message is one line for people: the input, the reason, the mend. */
 export class CliError extends Error {}
@@ -20,6 +20,8 @@ const UNREACHABLE = new Set([
 export function explainError(error: unknown): string {
   if (!(error instanceof Error)) return 'failed for an unknown reason';
   if (error instanceof CliError || error instanceof ConfigurationError) return error.message;
+  // Logs must not quote what the SDK says; a person at a terminal needs it.
+  if (error instanceof AppError && error.cause instanceof Error) return explainError(error.cause);
   const service = serviceOf(error);
   const reason = withoutSecrets(error.message);
   if (service === undefined) return reason === '' ? error.name : reason;

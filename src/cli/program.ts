@@ -9,6 +9,7 @@ import { addJobCommand } from './commands/job.js';
 import { addJobsCommand } from './commands/jobs.js';
 import { addLocalCommand } from './commands/local.js';
 import { addReclaimCommand } from './commands/reclaim.js';
+import { addRetryCommand } from './commands/retry.js';
 import { addServeCommand } from './commands/serve.js';
 import { addStaleCommand } from './commands/stale.js';
 import { addSubmitCommand } from './commands/submit.js';
@@ -50,6 +51,7 @@ function createProgram(cli: Cli): Command {
   addJobCommand(program, cli);
   addWatchCommand(program, cli);
   addCancelCommand(program, cli);
+  addRetryCommand(program, cli);
   addStaleCommand(program, cli);
   addValidateCommand(program, cli);
   addHistoryCommand(program, cli);

@@ -7,8 +7,17 @@ import {
   ValidateLeasesQuery,
 } from '../batches/index.js';
 import { CONFIGURATION, type Configuration } from '../config/index.js';
-import { CancelJobUseCase, CompleteJobUseCase, JobBatchesPort, JobStateRepositoryPort } from '../export-jobs/index.js';
+import {
+  CancelJobUseCase,
+  CompleteJobUseCase,
+  JobBatchesPort,
+  JobResultsPort,
+  JobStateRepositoryPort,
+  ReopenJobUseCase,
+} from '../export-jobs/index.js';
 import { AwsClients } from '../platform/index.js';
+import { SqsQueue } from '../platform/sqs/index.js';
+import { Clock } from '../shared/index.js';
 import { CliModule } from './cli.module.js';
 
 /** The parts of the service that commands use. */
@@ -17,6 +26,9 @@ export interface Services {
   batches: Pick<JobBatchesPort, 'list'>;
   cancelJob: Pick<CancelJobUseCase, 'cancel'>;
   completeJob: Pick<CompleteJobUseCase, 'stop'>;
+  reopenJob: Pick<ReopenJobUseCase, 'reopen'>;
+  results: Pick<JobResultsPort, 'loadRequest'>;
+  jobsQueue: Pick<SqsQueue, 'send'>;
   reclaim: Pick<ReclaimStaleBatchesUseCase, 'runOnce' | 'idle'>;
   previewReclaim: Pick<PreviewReclaimQuery, 'list'>;
   reclaims: Pick<ReclaimHistoryPort, 'ofJob' | 'recent'>;
@@ -32,12 +44,15 @@ export interface Services {
 export async function openServices(): Promise<Services> {
   const app = await NestFactory.createApplicationContext(CliModule, { logger: false, abortOnError: false });
   const clients = app.get(AwsClients);
-  const { exports: settings, reclaim } = app.get<Configuration>(CONFIGURATION);
+  const { exports: settings, queues, reclaim } = app.get<Configuration>(CONFIGURATION);
   return {
     jobs: app.get<JobStateRepositoryPort>(JobStateRepositoryPort),
     batches: app.get<JobBatchesPort>(JobBatchesPort),
     cancelJob: app.get(CancelJobUseCase),
     completeJob: app.get(CompleteJobUseCase),
+    reopenJob: app.get(ReopenJobUseCase),
+    results: app.get<JobResultsPort>(JobResultsPort),
+    jobsQueue: new SqsQueue(clients.sqs, queues.jobsUrl, app.get<Clock>(Clock)),
     reclaim: app.get(ReclaimStaleBatchesUseCase),
     previewReclaim: app.get(PreviewReclaimQuery),
     reclaims: app.get<ReclaimHistoryPort>(ReclaimHistoryPort),

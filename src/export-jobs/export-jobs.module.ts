@@ -18,6 +18,7 @@ import { JobResultsPort } from './application/job-results.port.js';
 import { JobStateRepositoryPort } from './application/job-state-repository.port.js';
 import { LiveCoordinatorsPort } from './application/live-coordinators.port.js';
 import { RepairJobUseCase } from './application/repair-job.use-case.js';
+import { ReopenJobUseCase } from './application/reopen-job.use-case.js';
 import { SettleTokenService } from './application/settle-token.service.js';
 import { StepFunctionsPort } from './application/step-functions.port.js';
 import { TaskHeartbeatService } from './application/task-heartbeat.service.js';
@@ -46,6 +47,7 @@ import { TaskHeartbeatService } from './application/task-heartbeat.service.js';
     SettleTokenService,
     CompleteJobUseCase,
     CancelJobUseCase,
+    ReopenJobUseCase,
     {
       provide: TaskHeartbeatService,
       inject: [CONFIGURATION, StepFunctionsPort, JobStateRepositoryPort, CancelJobUseCase, Clock, AppLogger, Metrics],
@@ -107,6 +109,7 @@ import { TaskHeartbeatService } from './application/task-heartbeat.service.js';
     SettleTokenService,
     CompleteJobUseCase,
     CancelJobUseCase,
+    ReopenJobUseCase,
     TaskHeartbeatService,
     HeartbeatOrchestratorService,
     HeartbeatOrchestratorLifecycle,

@@ -7,6 +7,7 @@ export { HeartbeatOrchestratorLifecycle } from './adapters/heartbeat-orchestrato
 export { JobBatchesPort, type BatchSummary } from './application/job-batches.port.js';
 export { JobCounterService, type CountOutcome } from './application/job-counter.service.js';
 export { JobResultsPort } from './application/job-results.port.js';
+export { ReopenJobUseCase } from './application/reopen-job.use-case.js';
 export { JobStateRepositoryPort, type NewJob } from './application/job-state-repository.port.js';
 export { LiveCoordinatorsPort } from './application/live-coordinators.port.js';
 export { SettleTokenService } from './application/settle-token.service.js';
@@ -25,3 +26,4 @@ export {
 } from './domain/export-job.entity.js';
 export { batchResultKeys, failedManifestKey, requestKey, segmentKey, segmentPrefix } from './domain/export-layout.js';
 export { JobStateVO } from './domain/job-state.vo.js';
+export { isWhollyDone } from './domain/reopening.js';

@@ -1,20 +1,11 @@
-import { UpdateCommand } from '@aws-sdk/lib-dynamodb';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { DynamoDbBatchRepositoryAdapter } from '../../src/batches/adapters/dynamo-db-batch-repository.adapter.js';
+import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { BatchKey, BatchRepositoryPort, BatchWrite } from '../../src/batches/application/batch-repository.port.js';
 import type { BatchEntity } from '../../src/batches/domain/batch.entity.js';
 import { newId } from '../../src/shared/index.js';
+import { describeBatchRows, tableRows, writtenBatch, type BatchRows } from '../support/batch-rows.js';
 import { aNewBatch, aState, leaseOf, RESULT_KEYS } from '../support/builders.js';
-import { startEmbeddedDynamoDb, type EmbeddedDynamoDb } from '../support/embedded-dynamodb.js';
-import { Gate } from '../support/fakes/gate.js';
-import { InMemoryBatchRepository } from '../support/fakes/in-memory-batch-repository.js';
+import { startEmbeddedDynamoDb } from '../support/embedded-dynamodb.js';
 import { FakeClock } from '../support/fake-clock.js';
-
-let dynamoDb: EmbeddedDynamoDb;
-beforeAll(async () => {
-  dynamoDb = await startEmbeddedDynamoDb();
-});
-afterAll(() => dynamoDb.close());
 
 const REFUSED = { kind: 'refused' };
 const CLAIM = { claimId: 'claim-1', lockedBy: 'me' };
@@ -22,44 +13,8 @@ const LATER = '2026-01-01T00:01:00.000Z';
 const RECLAIM = { reclaimId: 'reclaim-1', attempts: 3, lastError: 'RECLAIMED_TTL: Exceeded TTL (90 s)' };
 const END = { reclaimId: 'reclaim-1', state: aState([0, 2], [1, 3, 4]), resultKeys: RESULT_KEYS, lastError: 'RECLAIMED_TTL: Max attempts' };
 
-interface Rows {
-  batches: BatchRepositoryPort;
-  /** Sets one attribute behind the port's back, or removes it. */
-  change: (key: BatchKey, field: string, value: string | number | undefined) => Promise<unknown>;
-}
-
-function fakeRows(clock: FakeClock): Rows {
-  const batches = new InMemoryBatchRepository(new Gate(), clock);
-  const change = ({ jobId, batchNo }: BatchKey, field: string, value: string | number | undefined) => {
-    const row = Object.entries(batches.get(batchNo, jobId)).filter(([name]) => name !== field);
-    const changed = value === undefined ? row : [...row, [field, value]];
-    return Promise.resolve(batches.put(Object.fromEntries(changed) as unknown as BatchEntity));
-  };
-  return { batches, change };
-}
-
-function tableRows(clock: FakeClock): Rows {
-  const table = dynamoDb.batchesTable;
-  const batches = new DynamoDbBatchRepositoryAdapter(dynamoDb.documents, { table, retentionDays: 30 }, clock);
-  const change = ({ jobId, batchNo }: BatchKey, field: string, value: string | number | undefined) =>
-    dynamoDb.documents.send(
-      new UpdateCommand({
-        TableName: table,
-        Key: { jobId, batchNo },
-        ExpressionAttributeNames: { '#field': field },
-        ...(value === undefined
-          ? { UpdateExpression: 'REMOVE #field' }
-          : { UpdateExpression: 'SET #field = :value', ExpressionAttributeValues: { ':value': value } }),
-      }),
-    );
-  return { batches, change };
-}
-
-describe.each<[string, (clock: FakeClock) => Rows]>([
-  ['the fake', fakeRows],
-  ['DynamoDB', tableRows],
-])('Reclaim by the BatchRepositoryPort on %s', (_name, create) => {
-  let rows: Rows;
+describeBatchRows('Reclaim', (create) => {
+  let rows: BatchRows;
   let batches: BatchRepositoryPort;
   let clock: FakeClock;
   let batch: BatchKey & { run: number };
@@ -72,9 +27,9 @@ describe.each<[string, (clock: FakeClock) => Rows]>([
     batches = rows.batches;
     batch = { jobId: newId(), batchNo: 0, run: 1 };
     await batches.createIfAbsent(aNewBatch({ jobId: batch.jobId }));
-    const lease = leaseOf(written(await batches.claim(batch, CLAIM)));
+    const lease = leaseOf(writtenBatch(await batches.claim(batch, CLAIM)));
     await clock.advance(10_000);
-    observed = written(await batches.checkpoint(lease, 1, aState([0, 2], [1]), true));
+    observed = writtenBatch(await batches.checkpoint(lease, 1, aState([0, 2], [1]), true));
     await clock.advance(100_000);
   });
 
@@ -83,10 +38,6 @@ describe.each<[string, (clock: FakeClock) => Rows]>([
     if (row === undefined) throw new Error('no row');
     return row;
   };
-  const written = (write: BatchWrite): BatchEntity => {
-    if (write.kind === 'refused') throw new Error('refused');
-    return write.batch;
-  };
   const runningOfThisJob = async (): Promise<number[]> => {
     const numbers: number[] = [];
     for await (const page of batches.listRunning())
@@ -94,15 +45,15 @@ describe.each<[string, (clock: FakeClock) => Rows]>([
     return numbers.sort((a, b) => a - b);
   };
 
-  it('takes a batch to the queue: attempts set, mark set, the holder’s fields gone; checkpoint, lockToken and heartbeat stay', async () => {
-    const row = written(await batches.reclaim(observed, RECLAIM));
+  it('takes a batch to the queue: attempts set, the holder’s fields gone; checkpoint, lockToken and heartbeat stay. Moved means done or failures since its mark', async () => {
+    const row = writtenBatch(await batches.reclaim(observed, RECLAIM));
     const { lockedBy: _by, claimId: _claim, lockedAt: _at, ...kept } = observed;
     expect(row).toEqual({ ...kept, ...RECLAIM, status: 'queued', reclaimMark: 3, enqueuedAt: clock.nowIso() });
     expect(await found()).toEqual(row);
   });
 
   it('gives a batch up: dead with every task recorded and its results; attempts, lockToken and heartbeat stay', async () => {
-    const row = written(await batches.giveUp(observed, END));
+    const row = writtenBatch(await batches.giveUp(observed, END));
     const { lockedBy: _by, claimId: _claim, lockedAt: _at, ...kept } = observed;
     const { state, ...end } = END;
     expect(row).toEqual({ ...kept, ...end, status: 'dead', failures: state.failures, failed: 3 });
@@ -111,10 +62,10 @@ describe.each<[string, (clock: FakeClock) => Rows]>([
   });
 
   it('lockToken never removed or reset: the next claim gets a higher one, and the former holder writes nothing', async () => {
-    written(await batches.reclaim(observed, RECLAIM));
+    writtenBatch(await batches.reclaim(observed, RECLAIM));
     const zombie = () => batches.checkpoint(leaseOf(observed), 9, aState([0, 1, 2]), true);
     await expect(zombie()).resolves.toEqual(REFUSED);
-    const next = written(await batches.claim(batch, { claimId: 'claim-2', lockedBy: 'another' }));
+    const next = writtenBatch(await batches.claim(batch, { claimId: 'claim-2', lockedBy: 'another' }));
     expect(next).toMatchObject({ status: 'running', lockToken: 2, attempts: 3, reclaimMark: 3, ...aState([0, 2], [1]) });
     await expect(zombie()).resolves.toEqual(REFUSED);
     await expect(batches.end(leaseOf(observed), 9, aState([0, 1, 2, 3, 4]), RESULT_KEYS)).resolves.toEqual(REFUSED);
@@ -143,7 +94,7 @@ describe.each<[string, (clock: FakeClock) => Rows]>([
     });
 
     it('is refused after a late heartbeat, which changes nothing else that it observed', async () => {
-      const beaten = written(await batches.checkpoint(leaseOf(observed), 2, aState([0, 2], [1]), false));
+      const beaten = writtenBatch(await batches.checkpoint(leaseOf(observed), 2, aState([0, 2], [1]), false));
       await expect(write(observed)).resolves.toEqual(REFUSED);
       expect(await found()).toEqual(beaten);
     });
@@ -200,9 +151,11 @@ describe.each<[string, (clock: FakeClock) => Rows]>([
 });
 
 it('DynamoDB: findMany leaves out a row of a newer version, and it alone', async () => {
-  const { batches, change } = tableRows(new FakeClock());
+  const dynamoDb = await startEmbeddedDynamoDb();
+  const { batches, change } = tableRows(dynamoDb, new FakeClock());
   const keys = [0, 1].map((batchNo) => ({ jobId: 'job-of-two-versions', batchNo }));
   for (const key of keys) await batches.createIfAbsent(aNewBatch(key));
   await change({ jobId: 'job-of-two-versions', batchNo: 0 }, 'v', 2);
   expect((await batches.findMany(keys)).map(({ batchNo }) => batchNo)).toEqual([1]);
+  await dynamoDb.close();
 });

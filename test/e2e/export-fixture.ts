@@ -38,11 +38,11 @@ export class ExportFixture {
     return service;
   }
 
-  /** Starts the shipped state machine; the execution's name is the jobId. */
-  async startExecution(input: ExportInput): Promise<{ arn: string; jobId: string }> {
+  /** Starts the shipped state machine, or another one; the execution's name is the jobId. */
+  async startExecution(input: ExportInput, stateMachineArn = this.aws.resources.stateMachineArn): Promise<{ arn: string; jobId: string }> {
     const { executionArn = '' } = await this.clients.states.send(
       new StartExecutionCommand({
-        stateMachineArn: this.aws.resources.stateMachineArn,
+        stateMachineArn,
         input: JSON.stringify({ exportId: 'export-1', userId: 'user-1', ...input }),
       }),
     );

@@ -35,45 +35,53 @@ export function aBatchWorld() {
   const files = new FakeBatchFiles(aSegment(), gate);
   const queue = new FakeBatchQueue(gate);
   const stepFunctions = new FakeStepFunctions(gate);
+  const process = (coordinatorId = 'me', places = 8) =>
+    aHolder({ gate, clock, logger, jobs, batches, files, queue, stepFunctions }, coordinatorId, places);
+  return { gate, clock, logger, jobs, batches, files, queue, stepFunctions, process };
+}
+
+export interface HolderPorts {
+  gate: Gate;
+  clock: FakeClock;
+  logger: RecordingLogger;
+  jobs: InMemoryJobStateRepository;
+  batches: InMemoryBatchRepository;
+  files: FakeBatchFiles;
+  queue: FakeBatchQueue;
+  stepFunctions: FakeStepFunctions;
+  results?: FakeJobResults;
+}
+
+/** One coordinator that works on batches. */
+export function aHolder(ports: HolderPorts, coordinatorId: string, places: number) {
+  const { gate, clock, logger, jobs, batches, files, queue, stepFunctions, results = new FakeJobResults(gate) } = ports;
   const counter = new JobCounterService(jobs);
   const leases = new LeaseService(batches, clock);
-
-  const process = (coordinatorId = 'me', places = 8) => {
-    const metrics = new RecordingMetrics();
-    const pool = new FakeTransferPool(places);
-    const signs = new WorkSigns(clock);
-    const dispatcher = new TaskDispatcherService(pool, { taskMaxAttempts: 4 }, clock, metrics, signs);
-    const settler = new SettleTokenService(stepFunctions, clock, logger);
-    const completeJob = new CompleteJobUseCase(
-      jobs,
-      new JobBatchesAdapter(batches, queue, clock),
-      new FakeJobResults(gate),
-      settler,
-      clock,
-      logger,
-      metrics,
-    );
-    const runBatch = new RunBatchUseCase(
-      { coordinatorId, heartbeatIntervalMs: BATCH_BEAT_MS, ttlMs: { download: BATCH_TTL_MS } },
-      new ClaimBatchUseCase(jobs, batches, counter, completeJob),
-      files,
-      dispatcher,
-      new ReleaseBatchUseCase(leases, queue, clock, logger),
-      completeJob,
-      { leases, counter, jobs, clock, logger, metrics },
-    );
-    /** Receives the batch's message; the answer is what `run` answers. */
-    const receive = (message = BATCH_MESSAGE) => runBatch.run(message, () => gate.pass('deleteMessage', () => undefined));
-    /** Receives it and lets everything happen that needs no time: the tasks run. */
-    const begin = async () => {
-      const run = receive();
-      await settled();
-      return { run };
-    };
-    const drain = (finishMs = 15_000, releaseMs = 21_000) =>
-      runBatch.drain({ finishByMs: clock.monotonicMs() + finishMs, releaseByMs: clock.monotonicMs() + releaseMs });
-    const work = new BatchWorkService(signs, dispatcher, runBatch);
-    return { pool, runBatch, receive, begin, drain, dispatcher, signs, work };
+  const metrics = new RecordingMetrics();
+  const pool = new FakeTransferPool(places);
+  const signs = new WorkSigns(clock);
+  const dispatcher = new TaskDispatcherService(pool, { taskMaxAttempts: 4 }, clock, metrics, signs);
+  const settler = new SettleTokenService(stepFunctions, clock, logger);
+  const completeJob = new CompleteJobUseCase(jobs, new JobBatchesAdapter(batches, queue, clock), results, settler, clock, logger, metrics);
+  const runBatch = new RunBatchUseCase(
+    { coordinatorId, heartbeatIntervalMs: BATCH_BEAT_MS, ttlMs: { download: BATCH_TTL_MS } },
+    new ClaimBatchUseCase(jobs, batches, counter, completeJob),
+    files,
+    dispatcher,
+    new ReleaseBatchUseCase(leases, queue, clock, logger),
+    completeJob,
+    { leases, counter, jobs, clock, logger, metrics },
+  );
+  /** Receives the batch's message; the answer is what `run` answers. */
+  const receive = (message = BATCH_MESSAGE) => runBatch.run(message, () => gate.pass('deleteMessage', () => undefined));
+  /** Receives it and lets everything happen that needs no time: the tasks run. */
+  const begin = async () => {
+    const run = receive();
+    await settled();
+    return { run };
   };
-  return { gate, clock, logger, jobs, batches, files, queue, stepFunctions, process };
+  const drain = (finishMs = 15_000, releaseMs = 21_000) =>
+    runBatch.drain({ finishByMs: clock.monotonicMs() + finishMs, releaseByMs: clock.monotonicMs() + releaseMs });
+  const work = new BatchWorkService(signs, dispatcher, runBatch);
+  return { pool, runBatch, receive, begin, drain, dispatcher, signs, work };
 }

@@ -40,6 +40,7 @@ export function aSummary(batchNo: number, over: Partial<BatchSummary> = {}): Bat
     completed: 5,
     failed: 0,
     bytes: 50,
+    totalTasks: 5,
     lockToken: 1,
     enqueuedAt: START_ISO,
     resultKeys: { succeeded, failed },

@@ -2,6 +2,8 @@ import { EnqueueBatchesUseCase } from '../../src/batches/application/enqueue-bat
 import { JobBatchesAdapter } from '../../src/batches/adapters/job-batches.adapter.js';
 import { CancelJobUseCase } from '../../src/export-jobs/application/cancel-job.use-case.js';
 import { CompleteJobUseCase } from '../../src/export-jobs/application/complete-job.use-case.js';
+import { JobCounterService } from '../../src/export-jobs/application/job-counter.service.js';
+import { ReopenJobUseCase } from '../../src/export-jobs/application/reopen-job.use-case.js';
 import { SettleTokenService } from '../../src/export-jobs/application/settle-token.service.js';
 import { TaskHeartbeatService } from '../../src/export-jobs/application/task-heartbeat.service.js';
 import { AcceptJobUseCase } from '../../src/intake/application/accept-job.use-case.js';
@@ -37,9 +39,10 @@ export function anIntake({ heartbeatEnabled = true } = {}) {
   const completeJob = new CompleteJobUseCase(jobs, jobBatches, results, settler, clock, logger, metrics);
   const cancelJob = new CancelJobUseCase(jobs, jobBatches, completeJob, logger, metrics);
   const heartbeats = new TaskHeartbeatService({ maxBeatsPerSecond: 100 }, stepFunctions, jobs, cancelJob, clock, logger, metrics);
-  const enqueueBatches = new EnqueueBatchesUseCase(batches, queue, jobBatches);
+  const enqueueBatches = new EnqueueBatchesUseCase(batches, queue, jobBatches, new JobCounterService(jobs));
   const expander = (batchSize: number) =>
     new ExpandJobUseCase(jobs, manifest, segments, enqueueBatches, completeJob, { batchSize }, clock, logger);
+  const reopenJob = new ReopenJobUseCase(jobs, jobBatches, logger);
   const acceptJob = new AcceptJobUseCase(
     jobs,
     results,
@@ -47,11 +50,12 @@ export function anIntake({ heartbeatEnabled = true } = {}) {
     stepFunctions,
     settler,
     completeJob,
+    reopenJob,
     { heartbeatEnabled },
     clock,
     logger,
   );
   const rejectMessage = new RejectMessageUseCase(settler, deadLetters, logger);
   const ports = { gate, clock, logger, metrics, jobs, batches, results, stepFunctions, queue, manifest, segments, deadLetters };
-  return { ...ports, completeJob, acceptJob, expandJob: expander(5), rejectMessage, expander };
+  return { ...ports, completeJob, cancelJob, reopenJob, enqueueBatches, acceptJob, expandJob: expander(5), rejectMessage, expander };
 }

@@ -28,16 +28,7 @@ export function describeJobRepositories(suite: (create: () => JobRepository) => 
 
   describe.each<[string, () => JobStateRepositoryPort]>([
     ['the fake', () => new InMemoryJobStateRepository()],
-    [
-      'DynamoDB',
-      () =>
-        new DynamoDbJobStateRepositoryAdapter(
-          dynamoDb.documents,
-          { ...SETTINGS, table: dynamoDb.jobsTable },
-          new FakeClock(),
-          new SilentLogger(),
-        ),
-    ],
+    ['DynamoDB', () => jobTable(dynamoDb)],
   ])('JobStateRepositoryPort on %s', (_name, createRepository) => {
     suite(() => {
       const jobs = createRepository();
@@ -45,6 +36,10 @@ export function describeJobRepositories(suite: (create: () => JobRepository) => 
       return { jobs, jobId, job: new JobInRepository(jobs, jobId) };
     });
   });
+}
+
+export function jobTable({ documents, jobsTable }: EmbeddedDynamoDb): JobStateRepositoryPort {
+  return new DynamoDbJobStateRepositoryAdapter(documents, { ...SETTINGS, table: jobsTable }, new FakeClock(), new SilentLogger());
 }
 
 /** @throws when the write was refused */

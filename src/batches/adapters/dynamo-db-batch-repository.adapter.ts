@@ -1,10 +1,17 @@
 import { GetCommand, paginateQuery, type DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { batchGet, conditionalPut, conditionalUpdate, type ConditionalUpdate } from '../../platform/dynamodb/index.js';
 import { expiryS, type Clock } from '../../shared/index.js';
-import { BatchRepositoryPort, type BatchKey, type BatchWrite, type NewBatch } from '../application/batch-repository.port.js';
+import {
+  BatchRepositoryPort,
+  type BatchKey,
+  type BatchWrite,
+  type MovableBatch,
+  type NewBatch,
+} from '../application/batch-repository.port.js';
 import type { BatchEntity, BatchSummary, Lease, ResultFile } from '../domain/batch.entity.js';
 import { Checkpoint, type CheckpointState } from '../domain/checkpoint.js';
 import { ROW_VERSION, toBatchEntity, toBatchEntityIfKnown, toBatchSummary } from './batch-row.schema.js';
+import { moveUpdate } from './move-update.js';
 import { RunningIndex } from './running-index.js';
 
 // The parts of the conditions; each write below says which race its own closes.
@@ -16,8 +23,8 @@ const NEWER_THAN_WRITTEN = 'seq < :seq';
 const NAMES = { '#status': 'status', '#run': 'run' };
 /** A thousand rows with their bitmaps and failures would not fit the memory of a finisher. */
 const SUMMARY_ATTRIBUTES =
-  'v, batchNo, #run, #status, segmentKey, completed, failed, #bytes, resultKeys, lockToken, lockedBy, lockedAt, heartbeatAt, progressedAt, ' +
-  'pausedMs, enqueuedAt';
+  'v, batchNo, #bytes, completed, enqueuedAt, failed, heartbeatAt, lockToken, lockedAt, lockedBy, pausedMs, progressedAt, resultKeys, #run, ' +
+  'segmentKey, seq, #status, totalTasks';
 const TTL_NAME = { '#ttl': 'ttl' };
 const BYTES_NAME = { '#bytes': 'bytes' };
 /** What only a running batch has. `heartbeatAt` stays as evidence, `lockToken` for ever. */
@@ -162,6 +169,11 @@ export class DynamoDbBatchRepositoryAdapter extends BatchRepositoryPort {
       ExpressionAttributeNames: NAMES,
       ExpressionAttributeValues: { ':queued': 'queued', ':run': observed.run, ':old': observed.enqueuedAt, ':new': enqueuedAt },
     });
+  }
+
+  async move(observed: MovableBatch, run: number): Promise<BatchWrite> {
+    const at = { now: this.clock.nowIso(), expiryS: this.expiryS(), leaseFields: LEASE_FIELDS };
+    return this.update(observed, moveUpdate(observed, run, at));
   }
 
   listRunning(): AsyncIterable<BatchKey[]> {

@@ -15,6 +15,9 @@ export interface NewBatch {
   segmentKey: string;
 }
 
+/** What a move must have seen of a row. */
+export type MovableBatch = BatchKey & Pick<BatchEntity, 'completed' | 'failed' | 'lockToken' | 'run' | 'seq' | 'status' | 'totalTasks'>;
+
 /** `refused`: the condition failed; read again, it may have been your own write that a retry met. */
 export type BatchWrite = { kind: 'written'; batch: BatchEntity } | { kind: 'refused' };
 
@@ -55,6 +58,11 @@ export abstract class BatchRepositoryPort {
     observed: BatchEntity,
     end: { reclaimId: string; state: CheckpointState; resultKeys: { succeeded: ResultFile; failed: ResultFile }; lastError: string },
   ): Promise<BatchWrite>;
+  /**
+   * Takes the row of a former run into this one, IF status, run, lockToken and done are as observed. Wholly done: stays succeeded with
+   * its results. Else → queued: what is done is kept, failures are cleared, attempts 0, lockToken + 1.
+   */
+  abstract move(observed: MovableBatch, run: number): Promise<BatchWrite>;
   /** queued | running → cancelled, IF its run is not newer. */
   abstract cancel(batch: { jobId: string; batchNo: number }, run: number): Promise<BatchWrite>;
 }

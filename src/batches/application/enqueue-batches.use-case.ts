@@ -1,14 +1,19 @@
 import { Injectable } from '@nestjs/common';
-import { JobBatchesPort, segmentKey, type ExportJobEntity } from '../../export-jobs/index.js';
-import { BatchQueuePort, type BatchMessage } from './batch-queue.port.js';
-import { BatchRepositoryPort } from './batch-repository.port.js';
+import { JobBatchesPort, JobCounterService, segmentKey, type ExpansionPlan, type ExportJobEntity } from '../../export-jobs/index.js';
+import { AppError } from '../../shared/index.js';
+import type { BatchSummary } from '../domain/batch.entity.js';
+import { BatchQueuePort } from './batch-queue.port.js';
+import { BatchRepositoryPort, type NewBatch } from './batch-repository.port.js';
 
 /** Rows written at the same time. */
 const CONCURRENCY = 16;
+/** A row moves between look and move when its former holder wakes up, a canceller or another expander comes by: not so often. */
+const MOVE_ATTEMPTS = 8;
 
 /**
- * Creates a job's batch rows and sends their messages. Every step can be repeated: rows that exist are left alone, and only
- * batches that are still queued are sent again.
+ * Gives every batch of a job a row of the job's run, and those that are queued in it their message: absent rows are created, rows of
+ * a former run are moved, wholly done ones too, or no finisher would find all rows of its run. Every step can be repeated, by two
+ * expanders at once as well: a row that is in the run already is left alone.
  */
 @Injectable()
 export class EnqueueBatchesUseCase {
@@ -16,6 +21,7 @@ export class EnqueueBatchesUseCase {
     private readonly batches: BatchRepositoryPort,
     private readonly queue: BatchQueuePort,
     private readonly jobBatches: JobBatchesPort,
+    private readonly counter: JobCounterService,
   ) {}
 
   /** The job ended while its rows were written: those written after its cancel are cancelled too. */
@@ -24,34 +30,54 @@ export class EnqueueBatchesUseCase {
   }
 
   async enqueue(job: ExportJobEntity): Promise<void> {
-    const { plan } = job;
-    if (plan === undefined) throw new Error(`Job ${job.jobId} has no expansion plan`);
-    const existing = new Map((await this.batches.list(job.jobId)).map((batch) => [batch.batchNo, batch]));
+    const { jobId, run, plan } = job;
+    if (plan === undefined) throw new Error(`Job ${jobId} has no expansion plan`);
+    const existing = new Map((await this.batches.list(jobId)).map((batch) => [batch.batchNo, batch]));
     for (let first = 0; first < plan.batchCount; first += CONCURRENCY) {
       const numbers = Array.from({ length: Math.min(CONCURRENCY, plan.batchCount - first) }, (_, offset) => first + offset);
-      const absent = numbers.filter((batchNo) => !existing.has(batchNo));
-      await Promise.all(
-        absent.map((batchNo) =>
-          this.batches.createIfAbsent({
-            jobId: job.jobId,
-            batchNo,
-            run: job.run,
-            type: 'download',
-            totalTasks: Math.min(plan.batchSize, plan.totalTasks - batchNo * plan.batchSize),
-            segmentKey: segmentKey(plan.segmentPrefix, batchNo),
-          }),
-        ),
-      );
-      await this.queue.send(numbers.filter((batchNo) => isOwed(existing.get(batchNo), job.run)).map((batchNo) => message(job, batchNo)));
+      const owed = await Promise.all(numbers.map((batchNo) => this.bringIntoRun(job, plan, batchNo, existing.get(batchNo))));
+      await this.queue.send(numbers.filter((_, index) => owed[index]).map((batchNo) => ({ jobId, batchNo, run })));
     }
+  }
+
+  /** @returns whether a message is owed to the batch: it is new, or queued in this run */
+  private async bringIntoRun(job: ExportJobEntity, plan: ExpansionPlan, batchNo: number, seen: BatchSummary | undefined): Promise<boolean> {
+    const { jobId, run } = job;
+    if (seen === undefined && (await this.batches.createIfAbsent(newBatch(job, plan, batchNo))) === 'created') return true;
+    // Not seen and yet there: another expander, perhaps of a former run, has written it since the look.
+    let row = seen ?? (await this.read(jobId, batchNo));
+    for (let attempt = 1; row !== undefined && row.run < run; attempt++) {
+      if (attempt > MOVE_ATTEMPTS)
+        throw new AppError('BATCH_NOT_MOVED', `Batch ${batchNo} changes faster than it can be moved`, { disposition: 'retry' });
+      const moved = await this.batches.move({ jobId, ...row }, run);
+      row = moved.kind === 'written' ? moved.batch : await this.read(jobId, batchNo);
+    }
+    // Moved on by a newer run, or of a version that this process does not know: neither is ours.
+    if (row?.run !== run) return false;
+    await this.countIfEnded(job, row);
+    return row.status === 'queued';
+  }
+
+  private async read(jobId: string, batchNo: number): Promise<BatchSummary | undefined> {
+    const [row] = await this.batches.findMany([{ jobId, batchNo }]);
+    return row;
+  }
+
+  /** The last task of a former holder came between the reopening, which did not know of it, and the move: nobody else counts it. */
+  private async countIfEnded(job: ExportJobEntity, row: BatchSummary): Promise<void> {
+    const hasEnded = row.status === 'succeeded' || row.status === 'dead';
+    if (hasEnded && !job.endedBatches.has(row.batchNo))
+      await this.counter.countUp(job.jobId, { batchNo: row.batchNo, run: job.run }, row, true);
   }
 }
 
-/** New, or still queued in this run. */
-function isOwed(existing: { status: string; run: number } | undefined, run: number): boolean {
-  return existing === undefined || (existing.status === 'queued' && existing.run === run);
-}
-
-function message(job: ExportJobEntity, batchNo: number): BatchMessage {
-  return { jobId: job.jobId, batchNo, run: job.run };
+function newBatch({ jobId, run }: ExportJobEntity, plan: ExpansionPlan, batchNo: number): NewBatch {
+  return {
+    jobId,
+    batchNo,
+    run,
+    type: 'download',
+    totalTasks: Math.min(plan.batchSize, plan.totalTasks - batchNo * plan.batchSize),
+    segmentKey: segmentKey(plan.segmentPrefix, batchNo),
+  };
 }

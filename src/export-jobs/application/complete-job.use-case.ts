@@ -60,10 +60,13 @@ export class CompleteJobUseCase {
     for (let running = this.running.get(jobId); running !== undefined; running = this.running.get(jobId))
       await running.catch(() => undefined);
     return this.once(jobId, async () => {
+      let run: number | undefined;
       for (;;) {
         const job = await this.jobs.find(jobId);
         if (job === undefined || isTerminal(job.status)) return 'ended';
-        if (!isStill(job)) return 'not-yet';
+        // Ended by someone else and reopened since the first look: the failure is not about that life of it.
+        run ??= job.run;
+        if (job.run !== run || !isStill(job)) return 'not-yet';
         if (job.status === 'FINALIZING') return this.finish(job);
         const outcome = await this.decideAndFinish(job, error);
         if (outcome !== 'not-yet') return outcome;
@@ -108,7 +111,9 @@ export class CompleteJobUseCase {
     const whole = outcome.error === undefined || outcome.error.code === 'JobCompletedWithFailures';
     if (!whole) await this.batches.cancel(job.jobId, job.run);
     const rows = await this.batches.list(job.jobId);
-    if (whole && !allFinal(job, rows)) return 'not-yet';
+    // Reopened since: the results of a newer run do not belong into this one's manifest.
+    const isReopened = rows.some((row) => row.run > job.run);
+    if (isReopened || (whole && !allFinal(job, rows))) return 'not-yet';
 
     const { resultKey, firstFailures } = await this.results.writeManifest(job, rows);
     const current = await this.jobs.find(job.jobId);

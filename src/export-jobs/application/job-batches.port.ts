@@ -9,6 +9,7 @@ export interface BatchSummary {
   run: number;
   status: 'queued' | 'running' | 'succeeded' | 'dead' | 'cancelled';
   segmentKey: string;
+  totalTasks: number;
   /** The checkpoint, in numbers. */
   completed: number;
   failed: number;

@@ -6,6 +6,8 @@ import type { BatchSummary } from './job-batches.port.js';
 export abstract class JobResultsPort {
   /** Writes `input/request.json`; the same request again writes the same bytes. */
   abstract saveRequest(job: ExportJobEntity, requestJson: string): Promise<void>;
+  /** The text that was saved: the job's message without its token. Throws when it is not there. */
+  abstract loadRequest(job: ExportJobEntity): Promise<string>;
   /**
    * Writes `manifest.json` and `failed.jsonl` of the job's run from the result files that its batch rows recorded.
    * The same rows again write the same bytes.

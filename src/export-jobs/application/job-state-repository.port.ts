@@ -1,4 +1,5 @@
 import type { ActiveStatus, BatchCount, Callback, ExpansionPlan, ExportJobEntity, JobOutcome } from '../domain/export-job.entity.js';
+import type { ReopenedCounts } from '../domain/reopening.js';
 
 export interface NewJob extends Pick<
   ExportJobEntity,
@@ -20,6 +21,11 @@ export interface CountWrite {
   delta: BatchCount;
   /** True with the batch's last count. */
   ended: boolean;
+}
+
+/** What a job starts its next run with; without a token it runs with no callbacks. */
+export interface Reopening extends ReopenedCounts {
+  taskToken?: string;
 }
 
 /**
@@ -58,6 +64,11 @@ export abstract class JobStateRepositoryPort {
   ): Promise<ConditionalWrite>;
   /** PROCESSING | DOWNLOADING → CANCELLED, IF same run and the row carries this (dead) token. */
   abstract cancelDead(jobId: string, run: number, taskToken: string): Promise<ConditionalWrite>;
+  /**
+   * COMPLETED | FAILED | CANCELLED → PROCESSING with run + 1, these counts, and attempt + 1 if a token comes with them, IF status and
+   * run are as observed; what the former run ended with goes.
+   */
+  abstract reopen(observed: ExportJobEntity, reopening: Reopening): Promise<ConditionalWrite>;
   /** Active jobs for people, newest first; ended ones have left the index. */
   abstract list(statuses: readonly ActiveStatus[], limit: number): Promise<ExportJobEntity[]>;
 }

@@ -6,6 +6,7 @@ import {
   isTerminal,
   JobResultsPort,
   JobStateRepositoryPort,
+  ReopenJobUseCase,
   requestKey,
   SettleTokenService,
   StepFunctionsPort,
@@ -32,6 +33,7 @@ export class AcceptJobUseCase {
     private readonly stepFunctions: StepFunctionsPort,
     private readonly settler: SettleTokenService,
     private readonly completeJob: CompleteJobUseCase,
+    private readonly reopenJob: ReopenJobUseCase,
     private readonly settings: { heartbeatEnabled: boolean },
     private readonly clock: Clock,
     private readonly logger: AppLogger,
@@ -86,7 +88,11 @@ export class AcceptJobUseCase {
       this.logger.info('Job message acknowledged: its token is gone', { jobId, status: job.status });
       return 'acknowledge';
     }
-    if (isTerminal(job.status)) return this.answerAsEnded(job, taskToken, signal);
+    if (job.status === 'COMPLETED') return this.answerAsCompleted(job, taskToken, signal);
+    if (isTerminal(job.status)) {
+      await this.reopenJob.reopen(job, taskToken);
+      return 'look-again';
+    }
     if (job.status === 'FINALIZING') {
       await this.completeJob.complete(jobId);
       await this.clock.sleep(500, signal);
@@ -100,15 +106,11 @@ export class AcceptJobUseCase {
     return 'look-again';
   }
 
-  private async answerAsEnded(job: ExportJobEntity, taskToken: string, signal: AbortSignal): Promise<AcceptOutcome> {
-    const outcome = job.outcome ?? {
-      status: 'CANCELLED' as const,
-      ...(job.error === undefined ? {} : { error: job.error }),
-      decidedAt: job.updatedAt,
-      decidedBy: '',
-    };
-    await this.settle(job.jobId, taskToken, answerOf(job, outcome, job.resultKey, []), signal);
-    this.logger.info('New task token answered as the job ended', { jobId: job.jobId, status: job.status });
+  private async answerAsCompleted(job: ExportJobEntity, taskToken: string, signal: AbortSignal): Promise<AcceptOutcome> {
+    const { jobId, outcome, resultKey } = job;
+    if (outcome === undefined) throw new Error(`Job ${jobId} is COMPLETED without an outcome`);
+    await this.settle(jobId, taskToken, answerOf(job, outcome, resultKey, []), signal);
+    this.logger.info('New task token answered as the job completed', { jobId });
     return 'acknowledge';
   }
 

@@ -1,1 +1,1 @@
-export { readLines, writeLines, writeText, type S3Location } from './text-objects.js';
+export { readLines, readText, writeLines, writeText, type S3Location } from './text-objects.js';

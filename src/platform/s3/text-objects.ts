@@ -24,6 +24,13 @@ export async function writeText(client: S3Client, at: S3Location, text: string, 
   return { size: body.byteLength };
 }
 
+/** @throws the SDK's error when the object is missing or the body is cut. */
+export async function readText(client: S3Client, at: S3Location): Promise<string> {
+  const { Body } = await client.send(new GetObjectCommand({ Bucket: at.bucket, Key: at.key }));
+  if (Body === undefined) throw new Error(`s3://${at.bucket}/${at.key} has no body`);
+  return Body.transformToString();
+}
+
 /** Writes lines of any number while holding one part in memory; nothing becomes visible unless the lines end well. */
 export async function writeLines(
   client: S3Client,

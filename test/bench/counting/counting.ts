@@ -101,7 +101,7 @@ function aWorld({ documents, jobsTable, batchesTable }: Awaited<ReturnType<typeo
     completeJob,
     { leases, counter, jobs, clock, logger, metrics },
   );
-  const enqueueBatches = new EnqueueBatchesUseCase(batches, queue, jobBatches);
+  const enqueueBatches = new EnqueueBatchesUseCase(batches, queue, jobBatches, counter);
   return { clock, pool, queue, jobs, runBatch, enqueue: enqueueBatches.enqueue.bind(enqueueBatches) };
 }
 

@@ -22,20 +22,20 @@ export class FakeBatchQueue extends BatchQueuePort {
   }
 }
 
-/** One segment for every batch, and the result files by their fence. */
+/** One segment for every batch, or what the test has for its key, and the result files by their fence. */
 export class FakeBatchFiles extends BatchFilesPort {
   readonly results = new Map<string, readonly TaskResult[]>();
   readonly described: number[] = [];
 
   constructor(
-    private readonly segment: Segment,
+    private readonly segment: Segment | ((segmentKey: string) => Segment),
     readonly gate: Gate = new Gate(),
   ) {
     super();
   }
 
-  loadSegment(..._at: Parameters<BatchFilesPort['loadSegment']>): Promise<Segment> {
-    return this.gate.pass('loadSegment', () => this.segment);
+  loadSegment(_bucket: string, segmentKey: string): Promise<Segment> {
+    return this.gate.pass('loadSegment', () => (typeof this.segment === 'function' ? this.segment(segmentKey) : this.segment));
   }
 
   describeDone(_segment: Segment, position: number): Promise<TaskResult> {

@@ -51,6 +51,14 @@ export class FakeJobResults extends JobResultsPort {
     return this.gate.pass('saveRequest', () => void this.objects.set(job.requestKey, requestJson));
   }
 
+  loadRequest(job: ExportJobEntity): Promise<string> {
+    return this.gate.pass('loadRequest', () => {
+      const request = this.objects.get(job.requestKey);
+      if (request === undefined) throw new Error(`no ${job.requestKey}`);
+      return request;
+    });
+  }
+
   writeManifest(job: ExportJobEntity, batches: readonly BatchSummary[]): Promise<{ resultKey: string; firstFailures: FailedTask[] }> {
     return this.gate.pass('writeManifest', () => {
       const resultKey = `run-${job.run}/manifest.json`;

@@ -2,10 +2,12 @@ import {
   BatchRepositoryPort,
   type BatchKey,
   type BatchWrite,
+  type MovableBatch,
   type NewBatch,
 } from '../../../src/batches/application/batch-repository.port.js';
 import { isFinal, type BatchEntity, type Lease, type ResultFile } from '../../../src/batches/domain/batch.entity.js';
 import { Checkpoint, type CheckpointState } from '../../../src/batches/domain/checkpoint.js';
+import { isWhollyDone } from '../../../src/export-jobs/domain/reopening.js';
 import type { Clock } from '../../../src/shared/index.js';
 import { FakeClock } from '../fake-clock.js';
 import { Gate } from './gate.js';
@@ -49,8 +51,9 @@ export class InMemoryBatchRepository extends BatchRepositoryPort {
   }
 
   list(jobId: string): Promise<BatchEntity[]> {
-    const rows = [...this.rows.values()].filter((row) => row.jobId === jobId);
-    return this.gate.pass('listBatches', () => rows.sort((a, b) => a.batchNo - b.batchNo));
+    return this.gate.pass('listBatches', () =>
+      [...this.rows.values()].filter((row) => row.jobId === jobId).sort((a, b) => a.batchNo - b.batchNo),
+    );
   }
 
   claim(batch: BatchKey & { run: number }, claim: { claimId: string; lockedBy: string }): Promise<BatchWrite> {
@@ -94,6 +97,26 @@ export class InMemoryBatchRepository extends BatchRepositoryPort {
     return this.#write('markSent', observed, (row) =>
       row.status === 'queued' && row.run === observed.run && row.enqueuedAt === observed.enqueuedAt ? { ...row, enqueuedAt } : undefined,
     );
+  }
+
+  move(observed: MovableBatch, run: number): Promise<BatchWrite> {
+    return this.#write('move', observed, (row) => {
+      const fields = ['status', 'run', 'lockToken', 'seq', 'completed'] as const;
+      if (!fields.every((field) => row[field] === observed[field])) return undefined;
+      if (isWhollyDone(observed)) return { ...row, run };
+      const { resultKeys: _keys, lastError: _error, ...rest } = withoutHolder(row);
+      return {
+        ...rest,
+        run,
+        status: 'queued',
+        failures: new Map(),
+        failed: 0,
+        attempts: 0,
+        lockToken: row.lockToken + 1,
+        reclaimMark: observed.completed,
+        enqueuedAt: this.clock.nowIso(),
+      };
+    });
   }
 
   async *listRunning(): AsyncIterable<BatchKey[]> {

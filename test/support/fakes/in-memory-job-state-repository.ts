@@ -3,6 +3,7 @@ import {
   type ConditionalWrite,
   type CountWrite,
   type NewJob,
+  type Reopening,
 } from '../../../src/export-jobs/application/job-state-repository.port.js';
 import { encodeBatchCount } from '../../../src/export-jobs/domain/counting.js';
 import type {
@@ -148,6 +149,34 @@ export class InMemoryJobStateRepository extends JobStateRepositoryPort {
       if (!isCounting(job.status) || job.run !== run || carried !== taskToken) return undefined;
       const error = { code: 'ExportCancelled' as const, message: 'The execution is gone.' };
       return { ...job, status: 'CANCELLED', completedAt: this.#now, callback: 'gone', error };
+    });
+  }
+
+  reopen(observed: ExportJobEntity, reopening: Reopening): Promise<ConditionalWrite> {
+    return this.#write('reopen', observed.jobId, (job) => {
+      if (!isTerminal(job.status) || job.status !== observed.status || job.run !== observed.run) return undefined;
+      const {
+        completedAt: _at,
+        outcome: _outcome,
+        resultKey: _key,
+        callback: _callback,
+        error: _error,
+        lastHeartbeatAt: _beat,
+        ...rest
+      } = job;
+      const { taskToken, completed, bytes, endedBatches, batchProgress } = reopening;
+      return {
+        ...rest,
+        status: 'PROCESSING',
+        run: observed.run + 1,
+        completedTasks: completed,
+        failedTasks: 0,
+        bytesProcessed: bytes,
+        endedBatches,
+        batchProgress,
+        lastProgressAt: this.#now,
+        ...(taskToken === undefined ? {} : { taskToken, attempt: observed.attempt + 1 }),
+      };
     });
   }
 

@@ -147,7 +147,7 @@ describe('jobs and job', () => {
     expect(stdout).not.toContain(TOKEN);
   });
 
-  it.each([['job'], ['watch'], ['cancel']])('%s exits with 1 for a job that is not there', async (command) => {
+  it.each([['job'], ['watch'], ['cancel'], ['retry']])('%s exits with 1 for a job that is not there', async (command) => {
     const { exitCode, stdout, stderr, closed } = await run([command, 'nobody']);
     expect([exitCode, stdout, closed]).toEqual([1, '', 1]);
     expect(stderr).toContain('There is no job nobody');

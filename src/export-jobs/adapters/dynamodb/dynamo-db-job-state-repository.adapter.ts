@@ -6,11 +6,13 @@ import {
   type ConditionalWrite,
   type CountWrite,
   type NewJob,
+  type Reopening,
 } from '../../application/job-state-repository.port.js';
 import { encodeBatchCount } from '../../domain/counting.js';
 import type { ActiveStatus, Callback, ExpansionPlan, ExportJobEntity, JobOutcome } from '../../domain/export-job.entity.js';
 import { ROW_VERSION, toJobEntity } from './job-row.schema.js';
 import { JobStatusIndex } from './job-status-index.js';
+import { reopenUpdate } from './reopen-update.js';
 
 // The parts of the conditions; each write below says which race its own closes.
 const SAME_RUN = '#run = :run';
@@ -252,6 +254,12 @@ export class DynamoDbJobStateRepositoryAdapter extends JobStateRepositoryPort {
         ':ttl': this.expiryS(),
       },
     });
+  }
+
+  async reopen(observed: ExportJobEntity, reopening: Reopening): Promise<ConditionalWrite> {
+    const { jobId } = observed;
+    const at = { statusShard: this.index.shardOf('PROCESSING', jobId), now: this.clock.nowIso() };
+    return this.update(jobId, reopenUpdate(observed, reopening, at));
   }
 
   async list(statuses: readonly ActiveStatus[], limit: number): Promise<ExportJobEntity[]> {

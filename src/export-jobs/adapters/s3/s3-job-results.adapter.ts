@@ -1,5 +1,5 @@
 import type { S3Client } from '@aws-sdk/client-s3';
-import { readLines, writeLines, writeText } from '../../../platform/s3/index.js';
+import { readLines, readText, writeLines, writeText } from '../../../platform/s3/index.js';
 import type { BatchSummary, ResultFile } from '../../application/job-batches.port.js';
 import { JobResultsPort } from '../../application/job-results.port.js';
 import { summarize, type FailedTask } from '../../domain/answer.js';
@@ -18,6 +18,10 @@ export class S3JobResultsAdapter extends JobResultsPort {
 
   async saveRequest(job: ExportJobEntity, requestJson: string): Promise<void> {
     await writeText(this.client, { bucket: job.destination.bucket, key: job.requestKey }, requestJson, 'application/json');
+  }
+
+  loadRequest(job: ExportJobEntity): Promise<string> {
+    return readText(this.client, { bucket: job.destination.bucket, key: job.requestKey });
   }
 
   async writeManifest(job: ExportJobEntity, batches: readonly BatchSummary[]): Promise<{ resultKey: string; firstFailures: FailedTask[] }> {

@@ -106,8 +106,8 @@ describe('Unknown is not lost; the local fence ends it at 2/3 TTL', () => {
     await w.clock.advance((BATCH_TTL_MS * 2) / 3 - 1);
     expect(me.pool.running).toHaveLength(3);
     await w.clock.advance(1);
-    await expect(run).resolves.toBe('fenced');
     expect(me.pool.running).toEqual([]);
+    await expect(run).resolves.toBe('fenced');
     expect(row()).toMatchObject({ status: 'running', completed: 0 });
   });
 
@@ -117,6 +117,7 @@ describe('Unknown is not lost; the local fence ends it at 2/3 TTL', () => {
     await w.clock.advance((BATCH_TTL_MS * 2) / 3 - 1);
     expect(me.pool.running).toHaveLength(3);
     await w.clock.advance(1);
+    expect(me.pool.running).toEqual([]);
     await expect(run).resolves.toBe('fenced');
   });
 });
@@ -125,7 +126,7 @@ describe('a job that is over', () => {
   it.each([
     ['is being answered', { status: 'FINALIZING' as const }],
     ['was cancelled', { status: 'CANCELLED' as const }],
-    ['lives another run', { run: 2 }],
+    ['lives another run (Only into its own run)', { run: 2 }],
   ])('stops the work within one batch heartbeat when it %s', async (_name, change) => {
     w.jobs.put(aJob(change));
     await w.clock.advance(BATCH_BEAT_MS);

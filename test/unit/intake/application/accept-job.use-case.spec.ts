@@ -112,6 +112,14 @@ describe('another token', () => {
     expect(job()).toEqual(aJob());
   });
 
+  it('Another token counts only after an accepted beat: a dead one does not replace another dead one', async () => {
+    i.jobs.put(aJob());
+    i.stepFunctions.close(TOKEN);
+    i.stepFunctions.close(NEW);
+    await expect(accept({ taskToken: NEW })).resolves.toBe('acknowledge');
+    expect(job()).toEqual(aJob());
+  });
+
   it('is proved even when heartbeats are disabled', async () => {
     i = anIntake({ heartbeatEnabled: false });
     i.jobs.put(aJob());
@@ -189,6 +197,49 @@ describe('another token', () => {
       completedTasks: 10,
       result: { key: 'run-1/manifest.json' },
     });
+  });
+
+  it.each(['FAILED', 'CANCELLED'] as const)('reopens a %s job, which is to be expanded', async (status) => {
+    const error = { code: 'JobStalled', message: 'no progress' } as const;
+    i.jobs.put(withoutToken(aJob({ status, error, completedTasks: 3, outcome: anOutcome({ status, error }) })));
+    await expect(accept({ taskToken: NEW })).resolves.toBe('expand');
+    expect(job()).toMatchObject({ status: 'PROCESSING', run: 2, attempt: 2, taskToken: NEW, completedTasks: 0 });
+    expect(job()).not.toHaveProperty('outcome');
+    expect(i.stepFunctions.answers).toEqual([]);
+  });
+
+  it('Another token counts only after an accepted beat: a dead one reopens nothing', async () => {
+    const ended = withoutToken(aJob({ status: 'FAILED' }));
+    i.jobs.put(ended);
+    i.stepFunctions.close(NEW);
+    await expect(accept({ taskToken: NEW })).resolves.toBe('acknowledge');
+    expect(job()).toEqual(ended);
+  });
+
+  it('of two executions that find the same ended job, one reopens it and the other gets JobIdConflict', async () => {
+    i.jobs.put(withoutToken(aJob({ status: 'FAILED' })));
+    const byAnother = () => i.reopenJob.reopen(job(), 'third').then(() => undefined);
+    i.gate.next('reopen', byAnother);
+    await expect(accept({ taskToken: NEW })).resolves.toBe('acknowledge');
+    expect(job()).toMatchObject({ run: 2, attempt: 2, taskToken: 'third' });
+    expect(i.stepFunctions.answers).toMatchObject([{ taskToken: NEW, error: 'JobIdConflict' }]);
+  });
+
+  it('FINALIZING: never replace; when that ends in failure, the job is reopened', async () => {
+    const error = { code: 'JobCompletedWithFailures', message: '1 failed' } as const;
+    i.jobs.put(aJob({ status: 'FINALIZING', outcome: anOutcome({ status: 'FAILED', error }), plan: aPlan(ENDED) }));
+    const accepted = accept({ taskToken: NEW });
+    await i.clock.advance(1_000);
+    await expect(accepted).resolves.toBe('expand');
+    expect(i.stepFunctions.answers).toMatchObject([{ taskToken: TOKEN, kind: 'failure' }]);
+    expect(job()).toMatchObject({ status: 'PROCESSING', run: 2, taskToken: NEW });
+  });
+
+  it('leaves its message when the table cannot say whether the job is reopened', async () => {
+    i.jobs.put(withoutToken(aJob({ status: 'FAILED' })));
+    i.gate.next('reopen', 'unavailable');
+    await expect(accept({ taskToken: NEW })).rejects.toThrow('unavailable');
+    expect(job().run).toBe(1);
   });
 
   it('gives a token to a job that was sent without one', async () => {
