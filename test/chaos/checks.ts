@@ -9,13 +9,16 @@ import type { World } from './world.js';
 
 export type Row = Record<string, unknown>;
 
+/** What a job is judged by. */
+export type JudgedJob = Pick<ChaosJob, 'jobId' | 'executionArn' | 'prefix' | 'expected' | 'expectedTotals' | 'expectedStatus'>;
+
 /** A busy machine may keep a healthy process from its beats for a TTL; a rule that reads the clocks of other hosts takes from it all the time. */
 const MAX_RECLAIMS_OF_HEALTHY = 6;
 const READ_TIMEOUT_MS = 30_000;
 const MULTIPART = /MultipartUpload|UploadPart/;
 
 /** What is wrong with one job, seen from outside once no coordinator runs any more. */
-export async function jobProblems(world: World, job: ChaosJob): Promise<string[]> {
+export async function jobProblems(world: World, job: JudgedJob): Promise<string[]> {
   const { clients, aws } = world;
   const [row] = await rowsOf(world, aws.resources.jobsTable, job.jobId);
   const batches = await rowsOf(world, aws.resources.batchesTable, job.jobId);
@@ -77,7 +80,7 @@ export async function rowsOf({ clients }: World, TableName: string, jobId: strin
   return rows;
 }
 
-function rowProblems(job: ChaosJob, row: Row | undefined): string[] {
+function rowProblems(job: JudgedJob, row: Row | undefined): string[] {
   if (row === undefined) return ['there is no row'];
   return [
     ...(row.status === job.expectedStatus ? [] : [`the job is ${String(row.status)}, not ${job.expectedStatus}`]),
@@ -89,7 +92,7 @@ function rowProblems(job: ChaosJob, row: Row | undefined): string[] {
 
 /** Its execution was stopped: nobody listens, so nothing more may happen, and what has happened must be right. */
 function stoppedProblems(
-  job: ChaosJob,
+  job: JudgedJob,
   row: Row | undefined,
   batches: readonly Row[],
   objects: ReadonlyMap<string, StoredObject>,
@@ -115,7 +118,7 @@ function stoppedProblems(
   ];
 }
 
-function manifestProblems(job: ChaosJob, found: Pick<Evidence, 'objects' | 'exportFolder'> & { results: Results }): string[] {
+function manifestProblems(job: JudgedJob, found: Pick<Evidence, 'objects' | 'exportFolder'> & { results: Results }): string[] {
   return [
     ...totalsProblems('the manifest', found.results.totals, job),
     ...resultProblems(found),
@@ -124,13 +127,13 @@ function manifestProblems(job: ChaosJob, found: Pick<Evidence, 'objects' | 'expo
   ];
 }
 
-function totalsProblems(name: string, found: Row, { expectedTotals }: ChaosJob): string[] {
+function totalsProblems(name: string, found: Row, { expectedTotals }: JudgedJob): string[] {
   return Object.entries(expectedTotals)
     .filter(([field, expected]) => found[field] !== expected)
     .map(([field, expected]) => `${field} in ${name} is ${String(found[field])}, not ${expected}`);
 }
 
-function batchProblems(job: ChaosJob, row: Row | undefined, batches: readonly Row[]): string[] {
+function batchProblems(job: JudgedJob, row: Row | undefined, batches: readonly Row[]): string[] {
   const unfinished = batches.filter((batch) => batch.status !== 'succeeded' || batch.run !== row?.run);
   const tasks = batches.reduce((sum, batch) => sum + Number(batch.totalTasks), 0);
   return [
@@ -140,7 +143,7 @@ function batchProblems(job: ChaosJob, row: Row | undefined, batches: readonly Ro
 }
 
 /** Each file of the request against its line and its bytes. */
-function fileProblems(job: ChaosJob, results: Results, objects: ReadonlyMap<string, StoredObject>): string[] {
+function fileProblems(job: JudgedJob, results: Results, objects: ReadonlyMap<string, StoredObject>): string[] {
   const succeeded = new Map(results.succeeded.map((line) => [line.index, line]));
   const failed = new Map(results.failed.map((line) => [line.index, line]));
   return job.expected.flatMap((file, index) => {
@@ -159,7 +162,7 @@ function fileProblems(job: ChaosJob, results: Results, objects: ReadonlyMap<stri
 }
 
 /** `last`: how many accepted answers the last token must have; those before it were given up by Step Functions itself, and took none. */
-function tokenProblems(tokens: readonly TokenRecord[], last: number): string[] {
+export function tokenProblems(tokens: readonly TokenRecord[], last = 1): string[] {
   const accepted = tokens.map(({ answers }) => answers.filter((answer) => answer.accepted).length);
   const expected = tokens.map((_, index) => (index === tokens.length - 1 ? last : 0));
   if (tokens.length > 0 && accepted.join() === expected.join()) return [];
@@ -167,7 +170,7 @@ function tokenProblems(tokens: readonly TokenRecord[], last: number): string[] {
   return [`the tokens (${closed.join(', ')}) took ${accepted.join(', ') || 'no'} answers, not ${expected.join(', ') || 'one'}`];
 }
 
-function executionProblems(job: ChaosJob, { status, error }: DescribeExecutionOutput): string[] {
+function executionProblems(job: JudgedJob, { status, error }: DescribeExecutionOutput): string[] {
   const as = job.expectedStatus === 'COMPLETED' ? 'SUCCEEDED ' : 'FAILED JobCompletedWithFailures';
   return `${status} ${error ?? ''}` === as ? [] : [`the execution is ${status} ${error ?? ''}`];
 }

@@ -43,6 +43,11 @@ export class Coordinator {
     return letter(this.number);
   }
 
+  /** Nothing runs here that may go on. */
+  get isDown(): boolean {
+    return [...this.running].every((service) => this.doomed.has(service));
+  }
+
   /** Resolves when a process is ready here; one start at a time. @throws when it fails again and again */
   start(): Promise<void> {
     this.starting ??= this.launch().finally(() => {
@@ -53,7 +58,7 @@ export class Coordinator {
 
   /** Unless one runs here, or is being started. */
   async ensureStarted(): Promise<void> {
-    if (this.starting !== undefined || [...this.running].every((service) => this.doomed.has(service))) await this.start();
+    if (this.starting !== undefined || this.isDown) await this.start();
   }
 
   /** -9 to whatever runs here. */

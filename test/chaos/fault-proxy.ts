@@ -37,6 +37,7 @@ export interface StruckFault {
 interface Stop {
   writesLeft: number;
   hook: (write: string) => void | Promise<void>;
+  counts: (write: AwsRequest) => boolean;
 }
 
 const HOLD_BACK_MS = 1_000;
@@ -84,9 +85,10 @@ export class FaultProxy {
   /**
    * The `count`th write from now on is carried out and never answered: `hook` is called with its name first, as a rule to kill the
    * service. Replaces a former stop.
+   * @param counts which writes are counted; all by default
    */
-  stopAtWrite(count: number, hook: (write: string) => void | Promise<void>): void {
-    this.stop = { writesLeft: count, hook };
+  stopAtWrite(count: number, hook: Stop['hook'], counts: Stop['counts'] = () => true): void {
+    this.stop = { writesLeft: count, hook, counts };
   }
 
   /** No rule, no chance, no stop any more. What is held back or delayed still comes. */
@@ -191,7 +193,7 @@ export class FaultProxy {
   private async countWrite(call: AwsRequest): Promise<boolean> {
     this.writes++;
     const { stop } = this;
-    if (stop === undefined || --stop.writesLeft > 0) return false;
+    if (stop === undefined || !stop.counts(call) || --stop.writesLeft > 0) return false;
     this.stop = undefined;
     this.record(call, 'stop');
     await stop.hook(call.name);

@@ -1,5 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
+import { endOnSignal } from './end-on-signal.js';
 import { describeEvent, EVENT_KINDS, planRun, seconds, type EventKind, type RunPlan } from './plan.js';
 import { performRun, type RunResult } from './run.js';
 
@@ -43,21 +44,6 @@ function lineOf(name: string, plan: RunPlan, { tasks, faults, reclaims, tookMs, 
   const verdict = problems.length === 0 ? 'ok' : 'FAILED';
   const taken = `${reclaims.all} reclaims (${reclaims.ofHealthy} of healthy)`;
   return `${name}  seed ${plan.seed}  ${verdict}  ${seconds(tookMs)} (jobs ${seconds(jobsMs)})  ${work}, ${faults} network faults, ${taken}: ${events}`;
-}
-
-/** A signal ends the run under way and the processes it started. */
-function endOnSignal(): AbortSignal {
-  const ending = new AbortController();
-  for (const [name, code] of [
-    ['SIGINT', 130],
-    ['SIGTERM', 143],
-  ] as const)
-    process.once(name, () => {
-      ending.abort();
-      process.exit(code);
-    });
-  process.once('exit', () => ending.abort());
-  return ending.signal;
 }
 
 const { runs, seed, without, keep } = usageOr(readArguments);

@@ -90,7 +90,7 @@ const EVENT_WEIGHTS: Record<EventKind, number> = {
 export const EVENT_KINDS = Object.keys(EVENT_WEIGHTS) as EventKind[];
 
 /** A run with no noise on the network shows whether an exact crash point alone is survived. */
-const QUIET: FaultRates = { delay: 0, 'drop-reply': 0, throttle: 0, cut: 0, 'hold-back': 0, swallow: 0 };
+export const QUIET: FaultRates = { delay: 0, 'drop-reply': 0, throttle: 0, cut: 0, 'hold-back': 0, swallow: 0 };
 const NOISY: FaultRates = { delay: 0.04, 'drop-reply': 0.02, throttle: 0.02, cut: 0.02, 'hold-back': 0.02, swallow: 0.15 };
 const STORM: FaultRates = { delay: 0.08, 'drop-reply': 0.05, throttle: 0.04, cut: 0.05, 'hold-back': 0.05, swallow: 0.3 };
 

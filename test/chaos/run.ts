@@ -94,7 +94,7 @@ async function allEnded(world: World, jobs: readonly ChaosJob[]): Promise<boolea
   return !open && rows.every(([row]) => TERMINAL.includes(String(row?.status)));
 }
 
-async function queuesAreEmpty({ clients, aws }: World): Promise<boolean> {
+export async function queuesAreEmpty({ clients, aws }: World): Promise<boolean> {
   const counts = await Promise.all(
     [aws.resources.jobsQueueUrl, aws.resources.batchesQueueUrl].map(async (QueueUrl) => {
       const { Attributes = {} } = await clients.sqs.send(new GetQueueAttributesCommand({ QueueUrl, AttributeNames: ['All'] }));

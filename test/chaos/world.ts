@@ -27,11 +27,14 @@ const ENVIRONMENT = {
   // The source's faults pass after two tries; those of the network must not use up what is left.
   TASK_MAX_ATTEMPTS: '8',
 };
-/** A message that died with its receiver comes back after this. */
-const QUEUE_VISIBILITY_S = 3;
 /** No plan kills the fleet as often as this. */
 const RETRIES = { retryIntervalSeconds: 1, maxAttempts: 8 };
+/** A message that died with its receiver comes back after this. */
+const QUEUE_VISIBILITY_S = 3;
 const DELAY_MS = { from: 50, to: 1_000 };
+
+/** What of a plan is the world's. */
+export type WorldPlan = Pick<RunPlan, 'seed' | 'batchSize' | 'clockOffsetsMs' | 'rates' | 'tokenLivesS' | 'fixedIds'>;
 
 /** An AWS, a source of files and a fleet of coordinators of one run, each coordinator behind a network of its own. */
 export class World {
@@ -43,16 +46,20 @@ export class World {
     private readonly folder: string,
   ) {}
 
-  /** Everything but the service's processes. */
-  static async create(plan: RunPlan): Promise<World> {
+  /**
+   * Everything but the service's processes.
+   * @param settings of the service, in place of those above
+   */
+  static async create(plan: WorldPlan, settings: Record<string, string> = {}, queueVisibilityS = QUEUE_VISIBILITY_S): Promise<World> {
     const stateMachine = { ...RETRIES, heartbeatSeconds: plan.tokenLivesS };
-    const aws = await startLocalAws({ queueVisibilityS: QUEUE_VISIBILITY_S, stateMachine });
+    const aws = await startLocalAws({ queueVisibilityS, stateMachine });
     const folder = await mkdtemp(join(tmpdir(), 'chaos-'));
     const environment = {
       ...aws.environment(),
       ...ENVIRONMENT,
       BATCH_SIZE: String(plan.batchSize),
       STATE_MACHINE_HEARTBEAT_S: String(plan.tokenLivesS),
+      ...settings,
     };
     const coordinators = plan.clockOffsetsMs.map(async (offsetMs, number) => {
       const proxy = await FaultProxy.start(aws.endpoints);

@@ -45,7 +45,7 @@ describeBatchRows('Reclaim', (create) => {
     return numbers.sort((a, b) => a - b);
   };
 
-  it('takes a batch to the queue: attempts set, mark set, the holder’s fields gone; checkpoint, lockToken and heartbeat stay', async () => {
+  it('takes a batch to the queue: attempts set, the holder’s fields gone; checkpoint, lockToken and heartbeat stay. Moved means done or failures since its mark', async () => {
     const row = writtenBatch(await batches.reclaim(observed, RECLAIM));
     const { lockedBy: _by, claimId: _claim, lockedAt: _at, ...kept } = observed;
     expect(row).toEqual({ ...kept, ...RECLAIM, status: 'queued', reclaimMark: 3, enqueuedAt: clock.nowIso() });

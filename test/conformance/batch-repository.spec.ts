@@ -173,7 +173,7 @@ describe.each<[string, (clock: FakeClock) => BatchRepositoryPort]>([
     await expect(batches.release(lease)).resolves.toEqual(REFUSED);
   });
 
-  it('is released only by its holder', async () => {
+  it('Release: row queued, then the message: only by its holder', async () => {
     const lease = leaseOf(await claimed());
     await expect(batches.release({ ...lease, lockToken: 2 })).resolves.toEqual(REFUSED);
     await expect(batches.release({ ...lease, run: 2 })).resolves.toEqual(REFUSED);

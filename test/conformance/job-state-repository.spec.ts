@@ -132,15 +132,20 @@ describeJobRepositories((create) => {
   });
 
   describe('ending', () => {
-    it('decides once, on the counters as read', async () => {
+    it('An answer only out of FINALIZING: decides once, on the counters as read', async () => {
       const observed = await job.downloading();
       await job.count(1);
-      await expect(jobs.beginFinalizing(observed, anOutcome())).resolves.toEqual(REFUSED);
+      const failed = { completed: 0, failed: 1, bytes: 0 };
+      await job.count(0, { batchNo: 1, next: failed, delta: failed });
+      for (const counters of [{}, { completedTasks: 1 }, { failedTasks: 1 }])
+        await expect(jobs.beginFinalizing({ ...observed, ...counters }, anOutcome())).resolves.toEqual(REFUSED);
       expect(writtenJob(await jobs.beginFinalizing(await job.found(), anOutcome()))).toMatchObject({
         status: 'FINALIZING',
         outcome: anOutcome(),
       });
-      await expect(jobs.beginFinalizing({ ...observed, completedTasks: 1 }, anOutcome({ decidedBy: 'other' }))).resolves.toEqual(REFUSED);
+      await expect(
+        jobs.beginFinalizing({ ...observed, completedTasks: 1, failedTasks: 1 }, anOutcome({ decidedBy: 'other' })),
+      ).resolves.toEqual(REFUSED);
       expect((await job.found()).outcome).toEqual(anOutcome());
     });
 
@@ -226,6 +231,7 @@ describeJobRepositories((create) => {
     it('replaces no token when status or run have moved', async () => {
       const observed = await job.downloading();
       await expect(jobs.replaceToken({ ...observed, run: 2 }, 'second')).resolves.toEqual(REFUSED);
+      await expect(jobs.replaceToken({ ...observed, status: 'PROCESSING' }, 'second')).resolves.toEqual(REFUSED);
       await jobs.beginFinalizing(observed, anOutcome());
       await expect(jobs.replaceToken(observed, 'second')).resolves.toEqual(REFUSED);
     });

@@ -1,5 +1,5 @@
 import { DescribeExecutionCommand, StartExecutionCommand, type DescribeExecutionOutput } from '@aws-sdk/client-sfn';
-import { GetObjectCommand, ListObjectsV2Command } from '@aws-sdk/client-s3';
+import { GetObjectCommand, paginateListObjectsV2 } from '@aws-sdk/client-s3';
 import { GetCommand, QueryCommand } from '@aws-sdk/lib-dynamodb';
 import { SendMessageCommand } from '@aws-sdk/client-sqs';
 import { startLocalAws, type LocalAws, type LocalAwsOptions } from '../../infra/local-aws/local-aws.js';
@@ -104,11 +104,21 @@ export class ExportFixture {
     return lines.map((line) => JSON.parse(line) as Record<string, unknown>);
   }
 
+  /** What the job's first run lists as succeeded, in the manifest's order. */
+  async resultLines(jobId: string): Promise<Record<string, unknown>[]> {
+    const manifest = JSON.parse(await this.objectText(`exports/${jobId}/_export/${jobId}/run-1/manifest.json`)) as {
+      ResultFiles: { SUCCEEDED: { Key: string }[] };
+    };
+    return (await Promise.all(manifest.ResultFiles.SUCCEEDED.map(({ Key }) => this.objectLines(Key)))).flat();
+  }
+
   /** Keys of the job's files, without what lies under `_export/`. */
   async fileKeys(jobId: string): Promise<string[]> {
     const prefix = `exports/${jobId}/`;
-    const { Contents = [] } = await this.clients.s3.send(new ListObjectsV2Command({ Bucket: this.aws.resources.bucket, Prefix: prefix }));
-    return Contents.map(({ Key = '' }) => Key.slice(prefix.length)).filter((key) => !key.startsWith('_export/'));
+    const pages = paginateListObjectsV2({ client: this.clients.s3 }, { Bucket: this.aws.resources.bucket, Prefix: prefix });
+    const keys: string[] = [];
+    for await (const { Contents = [] } of pages) keys.push(...Contents.map(({ Key = '' }) => Key.slice(prefix.length)));
+    return keys.filter((key) => !key.startsWith('_export/'));
   }
 
   /** Files of `count` small bodies at the origin. */

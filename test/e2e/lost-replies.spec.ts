@@ -1,12 +1,34 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { FaultRule } from '../../infra/local-aws/gateway-faults.js';
 import { ExportFixture } from './export-fixture.js';
+import { expectWholeJob } from './whole-job.js';
 
-jest.setTimeout(60_000);
+jest.setTimeout(120_000);
 
 interface UpdateBody {
+  TableName?: string;
+  Key?: object;
+  Item?: { jobId?: object; batchNo?: object };
   UpdateExpression?: string;
   ConditionExpression?: string;
+  ExpressionAttributeValues?: Record<string, object>;
+}
+
+/**
+ * What a request writes; `undefined` when it only reads. The SDK's own next try of it writes the same, and so does the service's, whose
+ * time and number differ: the SDK stops trying when it has met too many of its own writes.
+ */
+function writeOf({
+  TableName,
+  Key,
+  Item,
+  UpdateExpression,
+  ConditionExpression,
+  ExpressionAttributeValues,
+}: UpdateBody): string | undefined {
+  if (ConditionExpression === undefined) return undefined;
+  const values = Object.entries(ExpressionAttributeValues ?? {}).filter(([name]) => ![':now', ':seq', ':ttl'].includes(name));
+  return JSON.stringify([TableName, Key ?? [Item?.jobId, Item?.batchNo], UpdateExpression, values]);
 }
 
 /** Requests by what they do, told from their expressions. */
@@ -29,7 +51,12 @@ describe('a reply that is lost after the write was applied changes no total', ()
 
   beforeAll(async () => {
     fixture = await ExportFixture.start();
-    await fixture.startService({ BATCH_HEARTBEAT_INTERVAL_MS: '200', COORDINATOR_HEARTBEAT_INTERVAL_MS: '200', TASKS_PER_WORKER: '2' });
+    await fixture.startService({
+      BATCH_HEARTBEAT_INTERVAL_MS: '200',
+      COORDINATOR_HEARTBEAT_INTERVAL_MS: '200',
+      STEP_FUNCTIONS_HEARTBEAT_INTERVAL_MS: '1000',
+      TASKS_PER_WORKER: '2',
+    });
   });
   afterEach(() => removeFault());
   afterAll(() => fixture.close());
@@ -70,6 +97,31 @@ describe('a reply that is lost after the write was applied changes no total', ()
   it('of the answer to the token', async () => {
     lose({ service: 'states', operation: 'SendTaskSuccess', times: 1 });
     await runJob('answer');
+  });
+
+  it('of every write to the tables, once, in a job of 1,000 files', async () => {
+    const applied = new Set<string>();
+    let lost = 0;
+    let repeated = 0;
+    lose({
+      service: 'dynamodb',
+      when: (body) => {
+        const write = writeOf(body as UpdateBody);
+        if (write === undefined) return false;
+        const isFirst = !applied.has(write);
+        applied.add(write);
+        if (isFirst) lost++;
+        else repeated++;
+        return isFirst;
+      },
+    });
+    const files = fixture.smallFiles(1_000, 'every-write');
+    const execution = await fixture.startExecution({ source: { files } });
+    await expectWholeJob(fixture, { ...execution, total: 1_000 }, 100_000);
+    // Rows of the batches, claims, ends and counts.
+    expect(lost).toBeGreaterThan(40);
+    expect(repeated).toBeGreaterThan(0);
+    for (let index = 0; index < 1_000; index++) expect(fixture.origin.hitsOf(`/every-write/${index}`)).toBe(1);
   });
 
   it('of every tenth write to the tables', async () => {

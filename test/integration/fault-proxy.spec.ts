@@ -111,6 +111,20 @@ describe('FaultProxy', () => {
     expect(await row('stop')).toMatchObject({ written: 'second', hits: 3 });
   });
 
+  it('stops at a write of those it was told to count', async () => {
+    const stopped: string[] = [];
+    proxy.stopAtWrite(
+      2,
+      (write) => void stopped.push(write),
+      ({ name }) => name.endsWith('ADD hits :one'),
+    );
+    await add('counted');
+    await sqs.send(new SendMessageCommand({ QueueUrl: aws.resources.jobsQueueUrl, MessageBody: 'not counted' }));
+    expect(stopped).toEqual([]);
+    await add('counted');
+    expect(stopped).toHaveLength(1);
+  });
+
   it('answers a delete that it swallows: the message comes again', async () => {
     const QueueUrl = aws.resources.batchesQueueUrl;
     await sqs.send(new SendMessageCommand({ QueueUrl, MessageBody: 'again' }));

@@ -66,6 +66,13 @@ export class ExportService {
     return this.events().some((event) => event.msg.includes(message));
   }
 
+  /** What its metrics say of this counter, all labels together; 0 when nothing was counted. */
+  async counted(name: string): Promise<number> {
+    const text = await (await fetch(`${this.url}/metrics`)).text();
+    const samples = text.split('\n').filter((line) => line.startsWith(`${name}{`) || line.startsWith(`${name} `));
+    return samples.reduce((sum, sample) => sum + Number(sample.split(' ').at(-1)), 0);
+  }
+
   signal(signal: NodeJS.Signals): void {
     this.child.kill(signal);
   }

@@ -26,9 +26,10 @@ export interface RunningBatchServices {
  *
  * Each beat writes the checkpoint under the lease, then the job's counters if they changed, else looks at the job.
  *   renewed → go on            lost → abort at once, write nothing more
- *   unknown → try again soon   until the local fence (2/3 of the TTL since the start of the last renewal), then abort
+ *   unknown → try again soon
  *   job over, or of another run → abort: nobody wants this work any more
- * Beats never overlap; the end and the release wait for the one in flight.
+ * Beats never overlap; the end and the release wait for the one in flight. The local fence (2/3 of the TTL since the start of the last
+ * renewal) waits for none: a write that hangs in the network must not keep the work going until someone else has taken over.
  */
 export class RunningBatch {
   readonly lease: Lease;
@@ -43,7 +44,9 @@ export class RunningBatch {
   private pausedUntil: MonotonicMs = 0;
   private stopReason: StopReason | undefined;
   private ending = false;
-  private beating: Promise<void> | undefined;
+  private beating: Promise<unknown> | undefined;
+  /** Why the last beat taught us nothing. */
+  private lastCause: unknown;
 
   constructor(
     batch: BatchEntity,
@@ -96,7 +99,7 @@ export class RunningBatch {
   }
 
   startHeartbeat(): void {
-    this.beating ??= this.beatUntilStopped();
+    this.beating ??= Promise.all([this.beatUntilStopped(), this.stopAtFence()]);
   }
 
   /** Ends the beating and waits for the beat in flight. */
@@ -132,24 +135,37 @@ export class RunningBatch {
   private async beatUntilStopped(): Promise<void> {
     let waitMs = this.settings.heartbeatIntervalMs;
     for (;;) {
-      await this.services.clock.sleep(Math.max(0, Math.min(waitMs, this.remainingMs())), this.wake.signal);
-      if (this.wake.signal.aborted || this.stopReason === 'lost') return;
+      await this.services.clock.sleep(waitMs, this.wake.signal);
+      if (this.wake.signal.aborted || this.isGone) return;
       const outcome = await this.flush();
+      if (this.isGone) return;
       if (outcome.kind === 'lost') {
         // A row without a holder was cancelled, ended or handed on; only a row with another one was taken.
         if (outcome.by === undefined) this.services.logger.info('Batch taken away: its job ended, or it is queued anew', this.fields());
         else this.services.logger.warn('Batch lost to another holder', { ...this.fields(), by: outcome.by });
         return this.stop('lost');
       }
-      if (outcome.kind === 'unknown' && this.remainingMs() <= 0) {
-        this.services.logger.warn('Batch given up: its lease could not be renewed in time', {
-          ...this.fields(),
-          error: toLoggable(outcome.cause),
-        });
-        return this.stop('fenced');
-      }
+      this.lastCause = outcome.kind === 'unknown' ? outcome.cause : undefined;
       waitMs = outcome.kind === 'unknown' ? RETRY_UNKNOWN_MS : this.settings.heartbeatIntervalMs;
     }
+  }
+
+  private async stopAtFence(): Promise<void> {
+    for (let leftMs = this.remainingMs(); leftMs > 0; leftMs = this.remainingMs()) {
+      await this.services.clock.sleep(leftMs, this.wake.signal);
+      if (this.wake.signal.aborted || this.isGone) return;
+    }
+    if (this.stopReason !== undefined) return;
+    this.services.logger.warn('Batch given up: its lease could not be renewed in time', {
+      ...this.fields(),
+      ...(this.lastCause === undefined ? {} : { error: toLoggable(this.lastCause) }),
+    });
+    this.stop('fenced');
+  }
+
+  /** Nothing more is written under this lease. */
+  private get isGone(): boolean {
+    return this.stopReason === 'lost' || this.stopReason === 'fenced';
   }
 
   /** An error here is the next beat's business: counters may lag behind the checkpoint. */

@@ -99,10 +99,13 @@ export class CompleteJobUseCase {
       decidedAt: this.clock.nowIso(),
       decidedBy: newId(),
     };
-    const written = await this.jobs.beginFinalizing(job, outcome);
+    const written = await this.jobs.beginFinalizing(job, outcome).catch((cause: unknown) => ({ kind: 'unknown' as const, cause }));
     if (written.kind === 'written') return this.finish(written.job);
+    // Refused or unknown, it may still be ours: the SDK's retry met its own write, or the reply was lost.
     const again = await this.jobs.find(job.jobId);
-    return again?.outcome?.decidedBy === outcome.decidedBy ? this.finish(again) : 'not-yet';
+    if (again?.outcome?.decidedBy === outcome.decidedBy) return this.finish(again);
+    if (written.kind === 'unknown') throw written.cause;
+    return 'not-yet';
   }
 
   private async finish(job: ExportJobEntity): Promise<CompleteOutcome> {

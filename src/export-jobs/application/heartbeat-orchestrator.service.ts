@@ -24,6 +24,11 @@ export interface HeartbeatTurn {
   repairs: number;
 }
 
+interface Look {
+  active: number;
+  mine: ExportJobEntity[];
+}
+
 /** When in a turn a job is beaten, on this process's monotonic clock. */
 type BeatTimes = (job: ExportJobEntity) => MonotonicMs[];
 const AT_ONCE: MonotonicMs = 0;
@@ -39,7 +44,8 @@ const TURN_GRACE_MS = 30_000;
  * A job's slot is a fixed place in every turn, so its beats are one interval apart and the fleet's load is even. A job
  * that this process did not beat in the last turn is beaten at once, too: its former owner may have died.
  * A turn never starts before the last one ended and never makes up for a missed one.
- * An error ends a turn, not the loop; a beat's error ends nothing. Finishes and repairs run beside the beats, never in front of them.
+ * An error ends a turn, not the loop; a beat's error ends nothing. While the tables cannot be read the jobs of the last look are beaten from
+ * memory, each until it counts as stalled: Step Functions may well be there, and a healthy job must not time out for an outage of minutes. Finishes and repairs run beside the beats, never in front of them.
  *
  * Not guaranteed: that a job is beaten by one process only. While coordinators disagree on who is alive two may beat it,
  * which costs a call and harms nothing.
@@ -48,6 +54,7 @@ const TURN_GRACE_MS = 30_000;
 export class HeartbeatOrchestratorService {
   private readonly seen: SeenJobs;
   private beatenLastTurn = new Set<string>();
+  private lastLook: Look = { active: 0, mine: [] };
   private stopping = new AbortController();
   private loop: Promise<void> | undefined;
   private turn: Promise<HeartbeatTurn> | undefined;
@@ -131,10 +138,9 @@ export class HeartbeatOrchestratorService {
   }
 
   private async runTurn(timesOf: BeatTimes, signal: AbortSignal): Promise<HeartbeatTurn> {
-    const { active, mine } = await this.look();
+    const { active, mine } = await this.lookOrRemember();
     const toBeat: { job: ExportJobEntity; at: MonotonicMs }[] = [];
     const turn = { active, mine: mine.length, beats: 0, finishes: 0, repairs: 0 };
-    this.seen.look(mine, this.clock.monotonicMs());
     for (const job of mine) {
       const { beat, care } = this.decide(job);
       if (care === 'finish' && this.care.finish(job)) turn.finishes++;
@@ -159,7 +165,20 @@ export class HeartbeatOrchestratorService {
     return { ...turn, beats: beaten.size };
   }
 
-  private async look(): Promise<{ active: number; mine: ExportJobEntity[] }> {
+  private async lookOrRemember(): Promise<Look> {
+    try {
+      this.lastLook = await this.look();
+      this.seen.look(this.lastLook.mine, this.clock.monotonicMs());
+    } catch (error) {
+      this.logger.error('Active jobs could not be read; those of the last look are beaten', {
+        jobs: this.lastLook.mine.length,
+        error: toLoggable(error),
+      });
+    }
+    return this.lastLook;
+  }
+
+  private async look(): Promise<Look> {
     const coordinators = this.coordinators.list();
     const mine: ExportJobEntity[] = [];
     let active = 0;

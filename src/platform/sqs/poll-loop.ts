@@ -36,6 +36,8 @@ interface Run {
  *
  *   stopped ──start──▶ full ──a handler ends · wake──▶ polling ──messages──▶ (handlers run) ──▶ full or polling
  *                                                        └──error──▶ backing off (1 s → 30 s) ──▶ polling
+ *   A handler that fails slows the next receive down in the same way: a process that is cut off from its tables must not take in, and
+ *   hide, message after message that others could handle. A handler that succeeds, or an empty queue, ends that.
  *   stop: from anywhere; an idle poll is aborted at once, silently; messages that still arrive are made visible again.
  *
  * Handlers outlive the stop: `idle` waits for them. A second delivery of a message whose handler is running is left alone, to come
@@ -47,6 +49,10 @@ export class PollLoop {
   #run: Run | undefined;
   #wakeUp: (() => void) | undefined;
   #receivingSince: MonotonicMs | undefined;
+  /** A handler has failed since the last receive. */
+  #handlerFailed = false;
+  /** Receives in a row whose handlers failed. */
+  #failedReceives = 0;
 
   constructor(options: PollLoopOptions) {
     this.#options = options;
@@ -96,7 +102,8 @@ export class PollLoop {
   async #loop(stopping: AbortSignal): Promise<void> {
     for (let failures = 0; !stopping.aborted;) {
       try {
-        await this.#turn(stopping);
+        if (this.#handlerFailed) await this.#pauseAfterFailure(stopping);
+        else await this.#turn(stopping);
         failures = 0;
       } catch (error) {
         if (stopping.aborted) return;
@@ -115,6 +122,7 @@ export class PollLoop {
       this.#receivingSince = undefined;
     });
     onTurn?.();
+    if (messages.length === 0) this.#failedReceives = 0;
     if (stopping.aborted) return this.#release(messages);
     for (const message of messages) this.#take(message);
   }
@@ -133,12 +141,25 @@ export class PollLoop {
     await Promise.resolve();
     try {
       await this.#options.handle(message);
+      this.#failedReceives = 0;
     } catch (error) {
+      this.#handlerFailed = true;
       this.#options.logger.error(`${this.#options.name}: a handler failed`, { messageId: message.messageId, error: toLoggable(error) });
     } finally {
       this.#inHand.delete(message.messageId);
       this.wake();
     }
+  }
+
+  async #pauseAfterFailure(stopping: AbortSignal): Promise<void> {
+    this.#failedReceives++;
+    await this.#options.clock.sleep(this.#waitMs(this.#failedReceives), stopping);
+    // Those that failed meanwhile were received together with the first.
+    this.#handlerFailed = false;
+  }
+
+  #waitMs(failures: number): number {
+    return fullJitterMs(this.#options.backoff ?? DEFAULT_BACKOFF, failures, () => (1 + Math.random()) / 2);
   }
 
   async #untilWoken(): Promise<void> {
@@ -149,8 +170,8 @@ export class PollLoop {
   }
 
   async #backOff(failures: number, error: unknown, stopping: AbortSignal): Promise<void> {
-    const { name, logger, clock, backoff = DEFAULT_BACKOFF } = this.#options;
-    const waitMs = fullJitterMs(backoff, failures, () => (1 + Math.random()) / 2);
+    const { name, logger, clock } = this.#options;
+    const waitMs = this.#waitMs(failures);
     logger.warn(`${name}: receiving failed`, { failures, waitMs, error: toLoggable(error) });
     await clock.sleep(waitMs, stopping);
   }

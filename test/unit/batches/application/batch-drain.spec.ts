@@ -16,7 +16,7 @@ const row = () => w.batches.get(0);
 const isHandedBackOrEnded = () => (row().status === 'queued' && w.queue.sent.length > 0) || row().status === 'succeeded';
 
 describe('a drain', () => {
-  it('lets running tasks finish, starts no others, and hands the batch back: row queued, then the message', async () => {
+  it('lets running tasks finish, starts no others. Release: row queued, then the message', async () => {
     const { run } = await me.begin();
     const drained = me.drain();
     await me.pool.succeedAll();
@@ -28,6 +28,33 @@ describe('a drain', () => {
     expect(w.gate.calls.indexOf('release')).toBeLessThan(w.gate.calls.indexOf('send'));
     expect(w.jobs.get('job-1').completedTasks).toBe(2);
     expect(w.clock.sleepers).toBeLessThanOrEqual(2);
+  });
+
+  it('Release: row queued, then the message: who receives it at once claims the batch', async () => {
+    const { run } = await me.begin();
+    let received: Promise<string> | undefined;
+    w.gate.next('send', async () => {
+      received = w.process('another', 2).receive();
+      await settled();
+    });
+    const drained = me.drain(0);
+    await w.clock.advance(5_000);
+    await Promise.all([drained, run]);
+    expect(row()).toMatchObject({ status: 'running', lockedBy: 'another', lockToken: 2 });
+    await expect(Promise.race([received, settled().then(() => 'runs')])).resolves.toBe('runs');
+  });
+
+  it('is not over before the batch is handed back', async () => {
+    const sending = deferred();
+    w.gate.next('send', () => sending.promise);
+    const { run } = await me.begin();
+    const drained = me.drain(0);
+    await w.clock.advance(5_000);
+    expect(row().status).toBe('queued');
+    await expect(Promise.race([drained, settled().then(() => 'goes on')])).resolves.toBe('goes on');
+    sending.resolve();
+    await Promise.all([drained, run]);
+    expect(w.queue.sent).toEqual([BATCH_MESSAGE]);
   });
 
   it('aborts what still runs when its time to finish is over', async () => {

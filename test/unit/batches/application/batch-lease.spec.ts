@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { aJob } from '../../../support/builders.js';
 import { aBatchWorld, BATCH_BEAT_MS, BATCH_TTL_MS } from '../../../support/batch-holder.js';
+import { deferred } from '../../../support/deferred.js';
 import type { Fault } from '../../../support/fakes/gate.js';
 
 /** A batch of five tasks in hand, of which two are done. */
@@ -106,9 +107,31 @@ describe('Unknown is not lost; the local fence ends it at 2/3 TTL', () => {
     await w.clock.advance((BATCH_TTL_MS * 2) / 3 - 1);
     expect(me.pool.running).toHaveLength(3);
     await w.clock.advance(1);
-    await expect(run).resolves.toBe('fenced');
     expect(me.pool.running).toEqual([]);
+    await expect(run).resolves.toBe('fenced');
     expect(row()).toMatchObject({ status: 'running', completed: 0 });
+  });
+
+  it('aborts then also while a write hangs in the network', async () => {
+    const hanging = deferred();
+    w.gate.next('checkpoint', () => hanging.promise, 'unavailable');
+    await w.clock.advance((BATCH_TTL_MS * 2) / 3 - 1);
+    expect(me.pool.running).toHaveLength(3);
+    await w.clock.advance(1);
+    expect(me.pool.running).toEqual([]);
+    hanging.resolve();
+    await expect(run).resolves.toBe('fenced');
+  });
+
+  it('counts from the last renewal also while the counters hang', async () => {
+    const hanging = deferred();
+    w.gate.next('count', () => hanging.promise);
+    await w.clock.advance(BATCH_BEAT_MS + (BATCH_TTL_MS * 2) / 3 - 1);
+    expect(me.pool.running).toHaveLength(3);
+    await w.clock.advance(1);
+    expect(me.pool.running).toEqual([]);
+    hanging.resolve();
+    await expect(run).resolves.toBe('fenced');
   });
 
   it('counts from the last renewal', async () => {
@@ -117,6 +140,7 @@ describe('Unknown is not lost; the local fence ends it at 2/3 TTL', () => {
     await w.clock.advance((BATCH_TTL_MS * 2) / 3 - 1);
     expect(me.pool.running).toHaveLength(3);
     await w.clock.advance(1);
+    expect(me.pool.running).toEqual([]);
     await expect(run).resolves.toBe('fenced');
   });
 });
@@ -125,7 +149,7 @@ describe('a job that is over', () => {
   it.each([
     ['is being answered', { status: 'FINALIZING' as const }],
     ['was cancelled', { status: 'CANCELLED' as const }],
-    ['lives another run', { run: 2 }],
+    ['lives another run (Only into its own run)', { run: 2 }],
   ])('stops the work within one batch heartbeat when it %s', async (_name, change) => {
     w.jobs.put(aJob(change));
     await w.clock.advance(BATCH_BEAT_MS);

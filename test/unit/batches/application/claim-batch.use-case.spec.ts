@@ -2,19 +2,20 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import { ClaimBatchUseCase } from '../../../../src/batches/application/claim-batch.use-case.js';
 import type { BatchEntity } from '../../../../src/batches/domain/batch.entity.js';
 import { JobCounterService } from '../../../../src/export-jobs/application/job-counter.service.js';
-import { aBatch, aJob, aState, START_ISO } from '../../../support/builders.js';
+import { aBatch, aJob, aPlan, aState, START_ISO } from '../../../support/builders.js';
 import { InMemoryBatchRepository } from '../../../support/fakes/in-memory-batch-repository.js';
 import type { InMemoryJobStateRepository } from '../../../support/fakes/in-memory-job-state-repository.js';
-import { aFinisher } from '../../../support/finisher.js';
+import { aFinisher, aSummary } from '../../../support/finisher.js';
 
 const MESSAGE = { jobId: 'job-1', batchNo: 0, run: 1 };
 
 let jobs: InMemoryJobStateRepository;
 let batches: InMemoryBatchRepository;
 let claims: ClaimBatchUseCase;
+let finisher: ReturnType<typeof aFinisher>;
 
 beforeEach(() => {
-  const finisher = aFinisher();
+  finisher = aFinisher();
   jobs = finisher.jobs.put(aJob());
   batches = new InMemoryBatchRepository().put(aBatch());
   claims = new ClaimBatchUseCase(jobs, batches, new JobCounterService(jobs), finisher.completeJob);
@@ -34,7 +35,7 @@ describe('ClaimBatchUseCase', () => {
     await expect(claim()).resolves.toMatchObject({ kind: 'claimed', batch: { lockToken: 1 } });
   });
 
-  it('does not take another consumer of this process for itself', async () => {
+  it('claimId: does not take another consumer of this process for itself', async () => {
     const outcomes = await Promise.all([claim(), claim()]);
     expect(outcomes.map(({ kind }) => kind).sort()).toEqual(['claimed', 'drop']);
   });
@@ -118,6 +119,25 @@ describe('ClaimBatchUseCase', () => {
       batches.put(aBatch({ status, ...aState([0, 1, 2, 3], [4]) }));
       await expect(claim()).resolves.toEqual({ kind: 'drop', reason: 'final' });
       expect(jobs.get('job-1')).toMatchObject({ completedTasks: 4, failedTasks: 1, bytesProcessed: 40, endedBatches: new Set([0]) });
+    },
+  );
+
+  it('ends the job when that was its last batch', async () => {
+    jobs.put(aJob({ plan: aPlan({ totalTasks: 5, batchCount: 1 }) }));
+    batches.put(aBatch({ status: 'succeeded', ...aState([0, 1, 2, 3, 4]) }));
+    finisher.batches.rows = [aSummary(0)];
+    await claim();
+    expect(jobs.get('job-1').status).toBe('COMPLETED');
+    expect(finisher.stepFunctions.answers).toMatchObject([{ kind: 'success' }]);
+  });
+
+  it.each(['succeeded', 'dead'] as const)(
+    'A count-up only for a row of the job’s run: a batch that was %s in run 1 and is not moved yet is not counted into run 2',
+    async (status) => {
+      jobs.put(aJob({ run: 2 }));
+      batches.put(aBatch({ status, ...aState([0, 1, 2, 3], [4]) }));
+      await expect(claims.claim({ ...MESSAGE, run: 2 }, 'me')).resolves.toEqual({ kind: 'drop', reason: 'other-run' });
+      expect(jobs.get('job-1')).toEqual(aJob({ run: 2 }));
     },
   );
 

@@ -55,7 +55,7 @@ describe('GiveUpBatchUseCase', () => {
     expect(w.batches.get(0)).toMatchObject({ attempts, lockToken, heartbeatAt });
   });
 
-  it('writes a result line for every task, in order, under keys that carry the reclaimId', async () => {
+  it('Result keys carry lockToken (reclaimId for dead): a line for every task, in order', async () => {
     await giveUp();
     expect(lines()).toMatchObject([
       { position: 0, success: true, size: 10 },
@@ -82,14 +82,17 @@ describe('GiveUpBatchUseCase', () => {
     ['taken by another reclaimer', { status: 'queued', attempts: 1, reclaimId: 'another' }],
     ['given up by another reclaimer', { status: 'dead', reclaimId: 'another' }],
     ['ended', { status: 'succeeded' }],
-  ])('leaves a batch as it is that was %s between look and write, and counts nothing', async (_case, change) => {
-    w.gate.next('giveUp', () => void w.batches.put({ ...POISON, ...change }));
-    await expect(giveUp()).resolves.toBeUndefined();
-    expect(w.batches.get(0)).toEqual({ ...POISON, ...change });
-    expect(w.jobs.get('job-1')).toMatchObject({ status: 'DOWNLOADING', completedTasks: 0, failedTasks: 0 });
-  });
+  ])(
+    'Everything observed is in the condition: leaves a batch as it is that was %s since the look, and counts nothing',
+    async (_case, change) => {
+      w.gate.next('giveUp', () => void w.batches.put({ ...POISON, ...change }));
+      await expect(giveUp()).resolves.toBeUndefined();
+      expect(w.batches.get(0)).toEqual({ ...POISON, ...change });
+      expect(w.jobs.get('job-1')).toMatchObject({ status: 'DOWNLOADING', completedTasks: 0, failedTasks: 0 });
+    },
+  );
 
-  it.each(['lost-reply', 'retried'] as const)('recognises its own write by the reclaimId when its fate is %s', async (fault) => {
+  it.each(['lost-reply', 'retried'] as const)('reclaimId recognises a retried or unknown write: its fate is %s', async (fault) => {
     w.gate.next('giveUp', fault);
     await expect(giveUp()).resolves.toMatchObject({ status: 'dead', reclaimId: 'reclaim-1' });
     expect(w.jobs.get('job-1')).toMatchObject({ status: 'FAILED', completedTasks: 2, failedTasks: 3 });
@@ -108,17 +111,17 @@ describe('GiveUpBatchUseCase', () => {
     expect(w.gate.calls).not.toContain('giveUp');
   });
 
-  it('a crash between results and row leaves a batch that the next reclaimer gives up, with results of its own', async () => {
-    w.gate.next('giveUp', () => w.gate.crashAfter(0));
-    await expect(giveUp()).rejects.toThrow('dead');
+  it('Dead: results first: after a crash before the row the next reclaimer gives the batch up, with results of its own', async () => {
+    w.gate.next('writeResults', () => w.gate.crashAfter(1));
+    await expect(giveUp()).rejects.toThrow('reply');
     w.gate.restart();
-    w.batches.put(POISON);
+    expect(w.batches.get(0)).toEqual(POISON);
     await giveUp(w.reclaimer().giveUpBatch, w.batches.get(0), 'reclaim-2');
     expect(w.batches.get(0).resultKeys?.failed.key).toBe('FAILED_0_reclaim-2');
     expect(w.jobs.get('job-1').status).toBe('FAILED');
   });
 
-  it('a crash between row and counters leaves the numbers in the row, with results that are there', async () => {
+  it('Dead: then the row, then counters: a crash between these leaves the numbers in the row, with results that are there', async () => {
     w.gate.next('count', 'unavailable');
     await expect(giveUp()).rejects.toThrow('unavailable');
     expect(w.batches.get(0)).toMatchObject({

@@ -26,14 +26,14 @@ const WRITES: [string, string, (service: LeaseService, lease: Lease) => Promise<
 ];
 
 describe.each(WRITES)('%s under a lease', (_name, write, attempt) => {
-  it('is renewed since the time before the call', async () => {
+  it('Unknown is not lost; the local fence ends it at 2/3 TTL of the time before the call', async () => {
     rows.gate.next(write, () => clock.sleep(4_000));
     const outcome = attempt(leases, LEASE);
     await clock.advance(4_000);
     await expect(outcome).resolves.toMatchObject({ kind: 'renewed', since: 0, batch: { lockToken: 3 } });
   });
 
-  it('recognises its own write that the SDK’s retry met', async () => {
+  it('A failed renewal is lost only after a re-read: recognises its own write that the SDK’s retry met', async () => {
     rows.gate.next(write, 'retried');
     await expect(attempt(leases, LEASE)).resolves.toMatchObject({ kind: 'renewed' });
   });

@@ -79,7 +79,7 @@ describe('what it takes for a holder that is gone', () => {
 const outcomes = () => me.metrics.increments.filter(({ name }) => name === 'batches_reclaimed_total').map(({ labels }) => labels.outcome);
 
 describe('a reclaim', () => {
-  it('sends the message after the row is queued, and says who was silent for how long', async () => {
+  it('Who reclaims, sends: the message after the row is queued; and says who was silent for how long', async () => {
     await me.watch(aSilent());
     await me.nextTurn();
     expect(w.gate.calls.slice(-3)).toEqual(['reclaim', 'send', 'recordReclaim']);
@@ -108,12 +108,15 @@ describe('a reclaim', () => {
     expect(w.batches.get(0).attempts).toBe(attempts + 1);
   });
 
-  it.each(['lost-reply', 'retried'] as const)('recognises its own write by the reclaimId when its fate is %s, and sends', async (fault) => {
-    await me.watch(aSilent());
-    w.gate.next('reclaim', fault);
-    await expect(me.nextTurn()).resolves.toMatchObject({ requeued: 1 });
-    expect(w.queue.sent).toHaveLength(1);
-  });
+  it.each(['lost-reply', 'retried'] as const)(
+    'reclaimId recognises a retried or unknown write: its fate is %s, and it sends',
+    async (fault) => {
+      await me.watch(aSilent());
+      w.gate.next('reclaim', fault);
+      await expect(me.nextTurn()).resolves.toMatchObject({ requeued: 1 });
+      expect(w.queue.sent).toHaveLength(1);
+    },
+  );
 
   it('that did not get through is no batch that moved, and is tried again in the next turn', async () => {
     await me.watch(aSilent());
@@ -132,15 +135,18 @@ describe('a reclaim', () => {
     ['taken by another reclaimer', { status: 'queued', attempts: 1, reclaimId: 'another' }],
     ['claimed by another holder', { lockToken: 5 }],
     ['cancelled', { status: 'cancelled' }],
-  ])('leaves a batch as it is that was %s between look and write, and sends nothing', async (_case, change) => {
-    await me.watch(aSilent());
-    w.gate.next('reclaim', () => void w.batches.put(aSilent(change)));
-    await expect(me.nextTurn()).resolves.toMatchObject({ stale: 1, requeued: 0, givenUp: 0, moved: 1, failed: 0, reclaims: [] });
-    expect(w.batches.get(0)).toEqual(aSilent(change));
-    expect([w.queue.sent, w.history.records, outcomes()]).toEqual([[], [], ['moved']]);
-  });
+  ])(
+    'Everything observed is in the condition: leaves a batch as it is that was %s since the look, and sends nothing',
+    async (_case, change) => {
+      await me.watch(aSilent());
+      w.gate.next('reclaim', () => void w.batches.put(aSilent(change)));
+      await expect(me.nextTurn()).resolves.toMatchObject({ stale: 1, requeued: 0, givenUp: 0, moved: 1, failed: 0, reclaims: [] });
+      expect(w.batches.get(0)).toEqual(aSilent(change));
+      expect([w.queue.sent, w.history.records, outcomes()]).toEqual([[], [], ['moved']]);
+    },
+  );
 
-  it('is one, with one message, of two reclaimers at once', async () => {
+  it('reclaimId recognises a retried or unknown write, and no other: of two reclaimers at once one sends', async () => {
     const other = w.reclaimer().reclaim;
     w.batches.put(aSilent());
     for (let turn = 0; turn < 4; turn++) {
@@ -151,7 +157,7 @@ describe('a reclaim', () => {
     expect(w.queue.sent).toHaveLength(1);
   });
 
-  it('whose process dies between row and message leaves the batch queued, for repair to send', async () => {
+  it('Who reclaims, sends; if he dies in between, repair sends: the batch is left queued', async () => {
     await me.watch(aSilent());
     w.gate.next('send', () => w.gate.crashAfter(0));
     await w.clock.advance(RECLAIM_INTERVAL_MS);
@@ -186,7 +192,7 @@ describe('attempts', () => {
     expect(row).toMatchObject({ status: 'queued', attempts: 1, reclaimMark: 3 });
   });
 
-  it('grow when only heartbeats and bytes came', async () => {
+  it('Moved means done or failures: they grow when only heartbeats and bytes came', async () => {
     const row = await deathAfter({ attempts: 3, reclaimMark: 2, ...aState([0, 1]), bytes: 999, seq: 7 });
     expect(row).toMatchObject({ status: 'queued', attempts: 4, reclaimMark: 2 });
   });

@@ -13,7 +13,7 @@ beforeEach(() => {
   me = w.reclaimer();
 });
 
-describe('the doubt of a reclaimer in itself', () => {
+describe('Self-doubt of a reclaimer', () => {
   it('takes none in a turn that comes more than two intervals late, and goes on with the next', async () => {
     await me.watch(aSilent());
     await w.clock.advance(RECLAIM_INTERVAL_MS * 3 + 1);

@@ -18,8 +18,8 @@ const totals = () => {
   return [completedTasks, failedTasks, bytesProcessed];
 };
 
-describe('the message of a batch', () => {
-  it('is deleted after the claim and before the work', async () => {
+describe('Message deleted after the claim, claimed or not', () => {
+  it('and before the work', async () => {
     const { run } = await me.begin();
     const [claim, deleted, segment] = order('claim', 'deleteMessage', 'loadSegment');
     expect([claim, deleted, segment]).toEqual([claim, deleted, segment].toSorted((a = 0, b = 0) => a - b));
@@ -28,19 +28,19 @@ describe('the message of a batch', () => {
     await run;
   });
 
-  it('is deleted also when nothing was claimed', async () => {
+  it('also when nothing was claimed', async () => {
     w.batches.put(aBatch({ status: 'running', claimId: 'of another', lockToken: 1 }));
     await expect(me.receive()).resolves.toBe('dropped');
     expect(w.gate.calls).toContain('deleteMessage');
   });
 
-  it('is left when the claim is unknown', async () => {
+  it('but left when the claim is unknown', async () => {
     w.gate.next('claim', 'unavailable');
     await expect(me.receive()).rejects.toThrow('unavailable');
     expect(w.gate.calls).not.toContain('deleteMessage');
   });
 
-  it('costs nothing when it cannot be deleted: the lease keeps the batch', async () => {
+  it('or not at all, which costs nothing: the lease keeps the batch', async () => {
     w.gate.next('deleteMessage', 'unavailable');
     const { run } = await me.begin();
     await me.pool.succeedAll();
@@ -77,6 +77,26 @@ describe('the end of a batch', () => {
     const positions = order('writeResults', 'endBatch', 'count', 'beginFinalizing');
     expect(positions).toEqual(positions.toSorted((a, b) => a - b));
     expect(positions[0]).toBeGreaterThan(0);
+  });
+
+  it('Results before the row says succeeded: a crash between the two leaves a batch whose next holder writes results of its own', async () => {
+    w.gate.next('writeResults', () => w.gate.crashAfter(1));
+    const { run } = await me.begin();
+    await me.pool.succeedAll();
+    await w.clock.advance(120_000);
+    await expect(run).resolves.toBe('fenced');
+    w.gate.restart();
+    const left = w.batches.get(0);
+    expect(left).toMatchObject({ status: 'running', completed: 0 });
+    expect(left).not.toHaveProperty('resultKeys');
+    w.batches.put({ ...left, status: 'queued', attempts: 1 });
+    const other = w.process('another');
+    const again = await other.begin();
+    await other.pool.succeedAll();
+    await expect(again.run).resolves.toBe('ended');
+    expect(w.batches.get(0)).toMatchObject({ status: 'succeeded', resultKeys: { succeeded: { key: 'SUCCEEDED_0_2' } } });
+    expect(w.files.results.get('0_2')).toHaveLength(5);
+    expect(totals()).toEqual([5, 0, 50]);
   });
 
   it('A flush never holds the last task: while results are written the job does not add up', async () => {

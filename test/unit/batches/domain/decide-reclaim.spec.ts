@@ -20,7 +20,7 @@ describe('decideReclaim', () => {
   it.each([
     ['a task succeeded', aState([0, 1, 2])],
     ['a task failed', aState([0, 1], [2])],
-  ])('attempts start again at 1 when %s since the last reclaim', (_case, state) => {
+  ])('Moved means done or failures: attempts start again at 1 when %s since the last reclaim', (_case, state) => {
     expect(decideReclaim(aBatch({ attempts: 5, reclaimMark: 2, ...state }), LIMIT)).toEqual(requeue(1));
   });
 
@@ -33,7 +33,7 @@ describe('decideReclaim', () => {
     ['fewer are recorded than at the last reclaim', { ...aState([0]), reclaimMark: 2 }],
     ['only bytes moved', { ...aState([0, 1]), bytes: 999, reclaimMark: 2 }],
     ['only heartbeats came', { ...aState([0, 1]), seq: 99, heartbeatAt: '2026-01-01T01:00:00.000Z', reclaimMark: 2 }],
-  ])('is no progress: %s', (_case, batch) => {
+  ])('Moved means done or failures, and nothing else: %s', (_case, batch) => {
     expect(decideReclaim(aBatch({ attempts: 3, ...batch }), LIMIT)).toEqual(requeue(4));
     expect(decideReclaim(aBatch({ attempts: LIMIT, ...batch }), LIMIT)).toEqual(GIVE_UP);
   });

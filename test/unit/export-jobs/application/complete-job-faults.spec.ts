@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { ExportJobEntity } from '../../../../src/export-jobs/domain/export-job.entity.js';
 import { aJob, TOKEN } from '../../../support/builders.js';
-import type { Fault } from '../../../support/fakes/gate.js';
+import { FaultError, type Fault } from '../../../support/fakes/gate.js';
 import { aFinisher, aSummary } from '../../../support/finisher.js';
 
 /** find, beginFinalizing, listBatches, writeManifest, find, answerToken, end. */
@@ -36,7 +36,7 @@ describe.each([
     async (steps) => {
       const { jobs, gate, stepFunctions, completeJob, insist } = setUp(job);
       gate.crashAfter(steps);
-      await expect(completeJob.complete('job-1')).rejects.toThrow('reply');
+      await expect(completeJob.complete('job-1')).rejects.toThrow(FaultError);
       const decided = jobs.get('job-1').outcome;
       gate.restart();
       await insist();
@@ -56,6 +56,20 @@ describe.each([
     await insist();
     expect(stepFunctions.answers).toMatchObject([{ kind }]);
     expect(jobs.get('job-1')).toMatchObject({ status, callback: fault === 'retried' || step !== 'end' ? kind : expect.any(String) });
+  });
+
+  it('is ended by the finisher whose decision was applied and whose reply was lost: nobody waits for another', async () => {
+    const { gate, completeJob, stepFunctions } = setUp(job);
+    gate.next('beginFinalizing', 'lost-reply');
+    await expect(completeJob.complete('job-1')).resolves.toBe('ended');
+    expect(stepFunctions.answers).toMatchObject([{ kind }]);
+  });
+
+  it('is left as it is by a finisher whose decision was not applied', async () => {
+    const { gate, completeJob, jobs } = setUp(job);
+    gate.next('beginFinalizing', 'unavailable');
+    await expect(completeJob.complete('job-1')).rejects.toThrow('unavailable');
+    expect(jobs.get('job-1')).toEqual(job);
   });
 
   it('is answered once by finishers of two processes at the same time', async () => {
@@ -114,7 +128,7 @@ describe('Operator’s cancel goes through FINALIZING', () => {
   it('so that a crash between the write and the answer cannot lose the answer', async () => {
     const { jobs, gate, stepFunctions, cancelJob, insist } = setUp(aJob({ completedTasks: 3 }));
     gate.crashAfter(2);
-    await expect(cancelJob.cancel('job-1', 'asked')).rejects.toThrow('reply');
+    await expect(cancelJob.cancel('job-1', 'asked')).rejects.toThrow(FaultError);
     expect(stepFunctions.answers).toEqual([]);
     gate.restart();
     await insist();

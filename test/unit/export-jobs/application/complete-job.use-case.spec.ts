@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { aJob, aJobWithoutPlan, aPlan, TOKEN, withoutToken } from '../../../support/builders.js';
+import { aJob, aJobWithoutPlan, anOutcome, aPlan, TOKEN, withoutToken } from '../../../support/builders.js';
 import { settled } from '../../../support/fake-clock.js';
 import { aFinisher, aSummary } from '../../../support/finisher.js';
 
@@ -25,6 +25,14 @@ describe('CompleteJobUseCase.complete', () => {
     expect(f.jobs.get('job-1')).toMatchObject({ status: 'COMPLETED', callback: 'success', resultKey: 'run-1/manifest.json' });
     expect(f.jobs.get('job-1')).not.toHaveProperty('taskToken');
     expect(f.metrics.increments).toContainEqual({ name: 'jobs_total', value: 1, labels: { status: 'COMPLETED' } });
+  });
+
+  it('An answer only out of FINALIZING: the outcome is written before the token is answered, whatever dies in between', async () => {
+    f.gate.next('beginFinalizing', 'unavailable');
+    await expect(f.completeJob.complete('job-1')).rejects.toThrow('unavailable');
+    expect(f.stepFunctions.answers).toEqual([]);
+    await f.completeJob.complete('job-1');
+    expect(f.gate.calls.indexOf('beginFinalizing')).toBeLessThan(f.gate.calls.indexOf('answerToken'));
   });
 
   it('answers failure with the first failed tasks when more failed than tolerated', async () => {
@@ -77,8 +85,9 @@ describe('CompleteJobUseCase.complete', () => {
     ['is still running', aSummary(1, { status: 'running' })],
     ['is still queued', aSummary(1, { status: 'queued' })],
     ['is of another run', aSummary(1, { run: 2 })],
+    ['is not there', undefined],
   ])('Finisher gives up unless all rows are final and of its run: when a batch %s', async (_name, row) => {
-    f.batches.rows = [aSummary(0), row];
+    f.batches.rows = [aSummary(0), ...(row === undefined ? [] : [row])];
     await expect(f.completeJob.complete('job-1')).resolves.toBe('not-yet');
     expect(f.results.objects.size).toBe(0);
     expect(f.stepFunctions.answers).toEqual([]);
@@ -104,7 +113,7 @@ describe('CompleteJobUseCase.complete', () => {
     expect(f.jobs.get('job-1').status).toBe('DOWNLOADING');
   });
 
-  it('answers nothing when the job was reopened while the manifest was written', async () => {
+  it('Finisher gives up unless all rows are final and of its run: when the job was reopened while the manifest was written', async () => {
     f.gate.next('writeManifest', () => void f.jobs.put(aJob({ run: 2, status: 'FINALIZING' })));
     await f.completeJob.complete('job-1');
     expect(f.stepFunctions.answers).toEqual([]);
@@ -159,6 +168,20 @@ describe('CompleteJobUseCase.fail', () => {
     f.gate.next('beginFinalizing', async () => void (await f.another().complete('job-1')));
     await expect(f.completeJob.fail('job-1', ERROR)).resolves.toBe('ended');
     expect(f.stepFunctions.answers).toMatchObject([{ kind: 'success' }]);
+  });
+
+  it('goes on with the outcome of a finisher that died while it answered', async () => {
+    f.jobs.put(aJob({ ...WHOLE, status: 'FINALIZING', outcome: anOutcome() }));
+    await expect(f.completeJob.fail('job-1', ERROR)).resolves.toBe('ended');
+    expect(f.stepFunctions.answers).toMatchObject([{ kind: 'success' }]);
+    expect(f.jobs.get('job-1').status).toBe('COMPLETED');
+  });
+
+  it('writes nothing when the job is not any more what the failure is about', async () => {
+    const job = f.jobs.get('job-1');
+    await expect(f.completeJob.fail('job-1', ERROR, ({ run }) => run === 2)).resolves.toBe('not-yet');
+    expect(f.jobs.get('job-1')).toEqual(job);
+    expect(f.stepFunctions.answers).toEqual([]);
   });
 
   it('ends the job also when a finisher of this process was just finding that it does not add up', async () => {

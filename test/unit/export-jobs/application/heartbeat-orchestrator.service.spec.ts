@@ -105,7 +105,10 @@ describe('one turn', () => {
     f.jobs.put(aJobNamed('a', { completedTasks: 10 }), aJobNamed('b'));
     f.batches.rows = [aSummary(0), aSummary(1)];
     f.gate.next('writeManifest', () => manifest.promise);
-    await expect(trigger()).resolves.toMatchObject({ beats: 2, finishes: 1 });
+    const first = trigger();
+    await settled();
+    expect(beats.size).toBe(2);
+    await expect(first).resolves.toMatchObject({ beats: 2, finishes: 1 });
     await expect(trigger()).resolves.toMatchObject({ beats: 2, finishes: 0 });
     manifest.resolve();
     await f.completeJob.idle();
@@ -179,7 +182,21 @@ describe('the loop', () => {
     orchestrator.start();
     await f.clock.advance(3 * INTERVAL_MS);
     expect(beatsOf('a').length).toBeGreaterThanOrEqual(2);
-    expect(f.logger.messages('error')).toContain('Heartbeat turn failed; the next one tries again');
+    expect(f.logger.messages('error')).toContain('Active jobs could not be read; those of the last look are beaten');
+  });
+
+  it('beats the jobs of the last look while the tables cannot be read, but none for longer than the stall timeout', async () => {
+    f.jobs.put(aJobNamed('a'));
+    orchestrator.start();
+    await f.clock.advance(INTERVAL_MS - 1);
+    f.gate.next('listActive', ...Array.from({ length: 30 }, () => 'unavailable' as const));
+    await f.clock.advance(10 * INTERVAL_MS);
+    const slot = slotOf('a', INTERVAL_MS);
+    expect(beatsOf('a').slice(1)).toEqual(
+      Array.from({ length: 11 }, (_, turn) => turn * INTERVAL_MS + slot).filter((at) => at < 11 * INTERVAL_MS),
+    );
+    await f.clock.advance(20 * INTERVAL_MS);
+    expect(beatsOf('a').at(-1)).toBeLessThan(STALL_TIMEOUT_MS + INTERVAL_MS);
   });
 
   it('never overlaps turns, and never catches up on those that a slow look has cost', async () => {
@@ -288,7 +305,7 @@ describe('a job without progress', () => {
     expect(f.batches.cancelled).toEqual([{ jobId: 'a', run: 1 }]);
   });
 
-  it('stays alive as long as its batch moves bytes', async () => {
+  it('Ages on my own clock, by what I saw move: stays alive as long as its batch moves bytes', async () => {
     orchestrator.start();
     for (let minute = 0; minute < 60; minute++) {
       f.batches.rows = [{ ...running(), progressedAt: `minute ${minute}` }];
@@ -330,7 +347,7 @@ describe('a job without progress', () => {
     expect(status()).toBe('FAILED');
   });
 
-  it("Batches of the job's run only: rows that a reopening has not moved yet do not pass for waiting work", async () => {
+  it('Batches of the job’s run only: rows that a reopening has not moved yet do not pass for waiting work', async () => {
     f.batches.rows = [aSummary(0, { status: 'queued', run: 0 })];
     orchestrator.start();
     await f.clock.advance(REPAIR_AFTER_MS + STALL_TIMEOUT_MS + 2 * INTERVAL_MS);
@@ -348,12 +365,27 @@ describe('a job without progress', () => {
     expect(f.gate.calls).toContain('beginFinalizing');
   });
 
-  it('is not given up for the time in which this process was frozen', async () => {
+  it('Ages on my own clock, by what I saw move: is not given up at the first look after the batches could not be read for a long time', async () => {
+    f.gate.next('listBatches', ...Array.from({ length: 30 }, () => 'unavailable' as const));
     orchestrator.start();
-    await f.clock.advance(INTERVAL_MS - 1);
-    f.gate.next('listActive', () => f.clock.sleep(STALL_TIMEOUT_MS * 2));
-    await f.clock.advance(STALL_TIMEOUT_MS * 2 + 3 * INTERVAL_MS);
+    for (let minute = 0; minute < 30; minute++) {
+      f.batches.rows = [{ ...running(), progressedAt: `minute ${minute}` }];
+      await f.clock.advance(60_000);
+    }
+    expect(f.gate.calls).toContain('listBatches');
     expect(status()).toBe('DOWNLOADING');
+  });
+
+  it('Ages on my own clock, by what I saw move: is not given up for the time in which this process was frozen', async () => {
+    orchestrator.start();
+    await f.clock.advance(REPAIR_AFTER_MS + INTERVAL_MS);
+    expect(f.gate.calls).toContain('listBatches');
+    f.gate.next('listActive', () => f.clock.sleep(STALL_TIMEOUT_MS * 2));
+    await f.clock.advance(STALL_TIMEOUT_MS * 2);
+    const beatsBefore = beatsOf('a').length;
+    await f.clock.advance(3 * INTERVAL_MS);
+    expect(status()).toBe('DOWNLOADING');
+    expect(beatsOf('a').length).toBeGreaterThan(beatsBefore);
   });
 
   it('whose messages were lost gets them again, at the first look and then at most every JOB_REPAIR_AFTER_MS', async () => {
@@ -378,7 +410,7 @@ describe('a job without progress', () => {
     listing.resolve();
   });
 
-  it("Count up lagging checkpoints: its holder died between the batch's end and the last count", async () => {
+  it('Count up lagging checkpoints, ended ones too: its holder died between the batch’s end and the last count', async () => {
     f.jobs.put({ ...stuck(), plan: aPlan({ totalTasks: 5, batchCount: 1 }) });
     f.batches.rows = [aSummary(0, { completed: 4, failed: 1 })];
     orchestrator.start();

@@ -88,9 +88,9 @@ describe('JobCounterService', () => {
   });
 
   it.each([
-    ['the job is being answered', { status: 'FINALIZING' as const }, 'job-not-counting'],
-    ['the job has got another run', { run: 2 }, 'other-run'],
-  ])('stops when %s between the look and the write', async (_name, change, reason) => {
+    ['Only while PROCESSING or DOWNLOADING: the job is being answered', { status: 'FINALIZING' as const }, 'job-not-counting'],
+    ['Only into its own run: the job has got another run', { run: 2 }, 'other-run'],
+  ])('stops. %s between the look and the write', async (_name, change, reason) => {
     const { jobs, countUp, totals } = setUp();
     jobs.gate.next('count', () => void jobs.put(aJob(change)));
     await expect(countUp(count(1))).resolves.toEqual({ kind: 'stop', reason });

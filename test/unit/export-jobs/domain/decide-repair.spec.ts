@@ -36,7 +36,7 @@ describe('signs of life', () => {
   });
 });
 
-describe('messages', () => {
+describe('Send queued batches again: messages', () => {
   it.each([
     ['are sent again when the queue is empty', [queued(0), queued(1)], {}, [0, 1]],
     ['are left alone while the queue holds some', [queued(0, 599_999)], { queueIsEmpty: false }, []],

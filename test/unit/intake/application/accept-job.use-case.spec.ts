@@ -112,6 +112,14 @@ describe('another token', () => {
     expect(job()).toEqual(aJob());
   });
 
+  it('Another token counts only after an accepted beat: a dead one does not replace another dead one', async () => {
+    i.jobs.put(aJob());
+    i.stepFunctions.close(TOKEN);
+    i.stepFunctions.close(NEW);
+    await expect(accept({ taskToken: NEW })).resolves.toBe('acknowledge');
+    expect(job()).toEqual(aJob());
+  });
+
   it('is proved even when heartbeats are disabled', async () => {
     i = anIntake({ heartbeatEnabled: false });
     i.jobs.put(aJob());

@@ -92,8 +92,10 @@ describe('ExpandJobUseCase', () => {
 
 describe('two expanders with other batch sizes', () => {
   it('Totals and prefix in one write with one winner: the loser goes on with the winner’s plan', async () => {
-    await Promise.all([expand(), i.expander(4).expand(aRequest(), running)]);
+    i.gate.next('recordPlan', () => expand());
+    await i.expander(3).expand(aRequest(), running);
     const plan = job().plan;
+    expect(plan?.batchCount).toBe(3);
     const rows = await i.batches.list('job-1');
     expect(rows).toHaveLength(plan?.batchCount ?? 0);
     expect(rows.reduce((sum, { totalTasks }) => sum + totalTasks, 0)).toBe(12);

@@ -167,7 +167,7 @@ describe('a poll loop', () => {
   });
 
   it('outlives a handler that throws, at once or later', async () => {
-    const { queue, handlers, logger, loop } = setUp({
+    const { clock, queue, handlers, logger, loop } = setUp({
       handle: (received) => {
         if (received.messageId === 'sync') throw new Error('at once');
         return handlers.handle(received);
@@ -179,6 +179,7 @@ describe('a poll loop', () => {
     await handlers.end('later', new Error('later'));
     await loop.idle();
     expect(logger.events.filter((event) => event === 'error Jobs: a handler failed')).toHaveLength(2);
+    await clock.advance(1_000);
     queue.last.arrive([message('next')]);
     await settled();
     expect(handlers.started).toEqual(['later', 'next']);
@@ -218,6 +219,32 @@ describe('a poll loop', () => {
     queue.last.fail(new Error('no network'));
     await settled();
     expect(clock.nextWakeInMs).toBeLessThanOrEqual(1_000);
+  });
+
+  it('receives ever more slowly while handlers fail, so that a process cut off from its tables hides no message from others', async () => {
+    const { clock, queue, handlers, loop } = setUp();
+    loop.start();
+    for (const [index, limitMs] of [1_000, 2_000, 4_000].entries()) {
+      queue.last.arrive([message(`${index}`)]);
+      await settled();
+      // The receive that was under way while it failed still takes a message.
+      await handlers.end(`${index}`, new Error('no tables'));
+      queue.last.arrive([message(`${index} too`)]);
+      await settled();
+      await handlers.end(`${index} too`, new Error('no tables'));
+      const polls = queue.polls.length;
+      const waitMs = clock.nextWakeInMs ?? 0;
+      expect(waitMs).toBeGreaterThanOrEqual(limitMs / 2);
+      expect(waitMs).toBeLessThanOrEqual(limitMs);
+      await clock.advance(waitMs);
+      expect(queue.polls).toHaveLength(polls + 1);
+    }
+    queue.last.arrive([message('better')]);
+    await settled();
+    await handlers.end('better');
+    queue.last.arrive([]);
+    await settled();
+    expect(clock.nextWakeInMs).toBeUndefined();
   });
 
   it('outlives a capacity that throws', async () => {

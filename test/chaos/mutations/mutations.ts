@@ -1,0 +1,14 @@
+import type { Mutation } from './mutation.js';
+import { BATCH_MUTATIONS } from './rules/batch.js';
+import { COUNTING_MUTATIONS } from './rules/counting.js';
+import { RECLAIM_MUTATIONS } from './rules/reclaim.js';
+import { REPAIR_MUTATIONS } from './rules/repair.js';
+import { TOKEN_MUTATIONS } from './rules/tokens.js';
+
+export const MUTATIONS: readonly Mutation[] = [
+  ...COUNTING_MUTATIONS,
+  ...BATCH_MUTATIONS,
+  ...RECLAIM_MUTATIONS,
+  ...TOKEN_MUTATIONS,
+  ...REPAIR_MUTATIONS,
+];

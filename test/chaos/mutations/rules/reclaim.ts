@@ -1,0 +1,159 @@
+import type { Mutation } from '../mutation.js';
+import { alwaysTrue } from './condition.js';
+
+const REPOSITORY = 'src/batches/adapters/dynamo-db-batch-repository.adapter.ts';
+const RECLAIM = 'src/batches/application/reclaim-stale-batches.use-case.ts';
+const GIVE_UP = 'src/batches/application/give-up-batch.use-case.ts';
+const DECISION = 'src/batches/domain/decide-reclaim.ts';
+const STALE = 'src/batches/domain/stale-batch.ts';
+const ON_ROWS = ['conformance/batch-reclaim.spec.ts'];
+const ON_RECLAIM = ['unit/batches/application/reclaim-stale-batches.use-case.spec.ts'];
+const ON_TURN = ['unit/batches/application/reclaim-turn.spec.ts'];
+const ON_GIVE_UP = ['unit/batches/application/give-up-batch.use-case.spec.ts'];
+const ON_DECISION = ['unit/batches/domain/decide-reclaim.spec.ts'];
+
+const OBSERVED = ['IS_RUNNING', 'SAME_RUN', 'MY_LOCK', "'attempts = :attempts'", "'lockedAt = :lockedAt'", 'heartbeatAsObserved'];
+
+/** Everything that a reclaimer observed, but one. */
+const BLIND: readonly Mutation[] = OBSERVED.map((part) => ({
+  rule: 'Everything observed is in the condition',
+  fault: `the condition leaves out ${part}`,
+  file: REPOSITORY,
+  find: `[${OBSERVED.join(', ')}]`,
+  replace: `[${OBSERVED.map((other) => (other === part ? alwaysTrue(part) : other)).join(', ')}]`,
+  specs: ON_ROWS,
+}));
+
+const TAKING: readonly Mutation[] = [
+  {
+    rule: 'reclaimId recognises a retried or unknown write',
+    fault: 'a reclaim whose reply was lost sends no message',
+    file: RECLAIM,
+    find: "return row?.status === 'queued' && row.reclaimId === reclaimId;",
+    replace: 'return row === undefined;',
+    specs: ON_RECLAIM,
+  },
+  {
+    rule: 'reclaimId recognises a retried or unknown write',
+    fault: 'another’s reclaim is taken for our own',
+    file: RECLAIM,
+    find: "return row?.status === 'queued' && row.reclaimId === reclaimId;",
+    replace: "return row?.status === 'queued';",
+    specs: ON_RECLAIM,
+  },
+  {
+    rule: 'reclaimId recognises a retried or unknown write',
+    fault: 'a giving up whose reply was lost is not counted',
+    file: GIVE_UP,
+    find: "if (row?.status !== 'dead' || row.reclaimId !== reclaimId) return false;",
+    replace: "if (written.kind !== 'written' || row === undefined) return false;",
+    specs: ON_GIVE_UP,
+  },
+  {
+    rule: 'Who reclaims, sends',
+    fault: 'the message is left to repair',
+    file: RECLAIM,
+    find: 'await this.queue.send(',
+    replace: 'if (batchNo < 0) await this.queue.send(',
+    specs: ON_RECLAIM,
+  },
+];
+
+const JUDGING: readonly Mutation[] = [
+  {
+    rule: 'Stale (a)',
+    fault: 'only stored times condemn: a holder whose clock is ahead is never stale',
+    file: STALE,
+    find: 'if (unchangedMs > limits.ttlMs) return true;',
+    replace: '',
+    specs: ON_RECLAIM,
+  },
+  {
+    rule: 'Stale (b)',
+    fault: 'stored times condemn at the first look',
+    file: STALE,
+    find: 'const SILENT_INTERVALS = 4;',
+    replace: 'const SILENT_INTERVALS = 0;',
+    specs: ON_RECLAIM,
+  },
+  {
+    rule: 'Self-doubt',
+    fault: 'a process that was frozen trusts its old look',
+    file: RECLAIM,
+    find: 'return isLate || hasFailed;',
+    replace: 'return !isLate && hasFailed;',
+    specs: ON_TURN,
+  },
+  {
+    rule: 'Self-doubt',
+    fault: 'a process whose own write failed takes from others',
+    file: RECLAIM,
+    find: 'return isLate || hasFailed;',
+    replace: 'return isLate && hasFailed;',
+    specs: ON_TURN,
+  },
+  {
+    rule: 'attempts start again at 1',
+    fault: 'ten deploys give up a batch that gets on',
+    file: DECISION,
+    find: "if (hasGrown) return { kind: 'requeue', attempts: 1 };",
+    replace: '',
+    specs: ON_DECISION,
+  },
+  {
+    rule: '... at the limit too',
+    fault: 'at the limit a batch that got on is given up',
+    file: DECISION,
+    find: 'if (hasGrown) return',
+    replace: 'if (hasGrown && batch.attempts < maxAttempts) return',
+    specs: ON_DECISION,
+  },
+  {
+    rule: 'Moved means done or failures',
+    fault: 'failed tasks are no progress',
+    file: DECISION,
+    find: 'batch.completed + batch.failed > (batch.reclaimMark ?? 0)',
+    replace: 'batch.completed > (batch.reclaimMark ?? 0)',
+    specs: ON_DECISION,
+  },
+  {
+    rule: 'Moved means done or failures',
+    fault: 'a heartbeat is progress',
+    file: DECISION,
+    find: 'batch.completed + batch.failed > (batch.reclaimMark ?? 0)',
+    replace: '(batch as BatchEntity).seq > 0',
+    specs: [...ON_DECISION, ...ON_RECLAIM],
+  },
+  {
+    rule: 'Moved means done or failures',
+    fault: 'what was done before the last reclaim counts again',
+    file: REPOSITORY,
+    find: "':mark': observed.completed + observed.failed,",
+    replace: "':mark': 0,",
+    specs: ON_ROWS,
+  },
+];
+
+const GIVING_UP: readonly Mutation[] = [
+  {
+    rule: 'Dead: results first, then the row, then counters',
+    fault: 'the row is dead before its results are written',
+    file: GIVE_UP,
+    find: 'const resultKeys = await',
+    replace:
+      "const none = { key: 'none', size: 0 };\n" +
+      '    await this.batches.giveUp(observed, { reclaimId, state, resultKeys: { succeeded: none, failed: none }, lastError });\n' +
+      '    const resultKeys = await',
+    specs: ON_GIVE_UP,
+  },
+  {
+    rule: 'Dead: results first, then the row, then counters',
+    fault: 'the counters come before the row',
+    file: GIVE_UP,
+    find: 'const written = await',
+    replace: 'await this.counter.countUp(jobId, observed, state, true);\n    const written = await',
+    specs: ON_GIVE_UP,
+  },
+];
+
+export const RECLAIM_MUTATIONS: readonly Mutation[] = [...BLIND, ...TAKING, ...JUDGING, ...GIVING_UP];

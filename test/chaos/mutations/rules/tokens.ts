@@ -1,0 +1,205 @@
+import type { Mutation } from '../mutation.js';
+import { alwaysTrue } from './condition.js';
+
+const REPOSITORY = 'src/export-jobs/adapters/dynamodb/dynamo-db-job-state-repository.adapter.ts';
+const BATCHES = 'src/batches/adapters/dynamo-db-batch-repository.adapter.ts';
+const ACCEPT = 'src/intake/application/accept-job.use-case.ts';
+const EXPAND = 'src/intake/application/expand-job.use-case.ts';
+const COMPLETE = 'src/export-jobs/application/complete-job.use-case.ts';
+const LAYOUT = 'src/export-jobs/domain/export-layout.ts';
+const ON_ROWS = ['conformance/job-state-repository.spec.ts'];
+const ON_ACCEPT = ['unit/intake/application/accept-job.use-case.spec.ts'];
+const ON_EXPAND = ['unit/intake/application/expand-job.use-case.spec.ts'];
+const ON_COMPLETE = ['unit/export-jobs/application/complete-job.use-case.spec.ts'];
+const ON_CANCEL = ['unit/export-jobs/application/cancel-job.use-case.spec.ts'];
+const ON_LAYOUT = ['unit/export-jobs/domain/export-layout.spec.ts'];
+
+const EXPANDING: readonly Mutation[] = [
+  {
+    rule: 'Totals and prefix in one write with one winner',
+    fault: 'the second expander overwrites the plan of the first',
+    file: REPOSITORY,
+    find: '[NO_PLAN_YET, STATUS_IS_PROCESSING, SAME_RUN]',
+    replace: `[${alwaysTrue('NO_PLAN_YET')}, STATUS_IS_PROCESSING, SAME_RUN]`,
+    specs: ON_ROWS,
+  },
+  {
+    rule: 'Totals and prefix in one write with one winner',
+    fault: 'the loser goes on with its own plan',
+    file: EXPAND,
+    find: "if (recorded.kind === 'written') {",
+    replace: "if (recorded.kind === 'refused') return { ...job, plan };\n      if (recorded.kind === 'written') {",
+    specs: ON_EXPAND,
+  },
+  {
+    rule: 'Random prefix per attempt',
+    fault: 'each expansion writes under the same prefix',
+    file: EXPAND,
+    find: 'segmentPrefix(job.destination, job.jobId, newId())',
+    replace: "segmentPrefix(job.destination, job.jobId, 'expansion')",
+    specs: ON_EXPAND,
+  },
+  {
+    rule: 'Random prefix per attempt',
+    fault: 'the prefix leaves the expansion out',
+    file: LAYOUT,
+    find: 'input/${expansionId}/',
+    replace: 'input/',
+    specs: ON_LAYOUT,
+  },
+];
+
+const TOKENS: readonly Mutation[] = [
+  {
+    rule: 'Same token in PROCESSING: always continue',
+    fault: 'a redelivery is acknowledged though the acceptor may be dead',
+    file: 'src/intake/domain/decide-accept.ts',
+    find: "return job.status === 'PROCESSING' ? { kind: 'expand' } : { kind: 'acknowledge' };",
+    replace: "return { kind: 'acknowledge' };",
+    specs: ['unit/intake/application/decide-accept.spec.ts'],
+  },
+  {
+    rule: 'After a replacement in PROCESSING the expansion goes on',
+    fault: 'who has replaced the token stops there',
+    file: ACCEPT,
+    find: "attempt: replaced.job.attempt });\n    return 'look-again';",
+    replace: "attempt: replaced.job.attempt });\n    return 'acknowledge';",
+    specs: ON_ACCEPT,
+  },
+  {
+    rule: 'Another token counts only after an accepted beat',
+    fault: 'a token is replaced without proof',
+    file: ACCEPT,
+    find: 'if (!(await this.isAlive(taskToken))) {',
+    replace: "if (taskToken === '') {",
+    specs: ON_ACCEPT,
+  },
+  {
+    rule: 'Another token counts only after an accepted beat',
+    fault: 'it is not even asked for',
+    file: 'src/intake/domain/decide-accept.ts',
+    find: "return { kind: 'prove-token' };",
+    replace: "return { kind: 'expand' };",
+    specs: ['unit/intake/application/decide-accept.spec.ts'],
+  },
+  {
+    rule: 'Replace IF the token is as observed',
+    fault: 'a live token that came in since is overwritten',
+    file: REPOSITORY,
+    find: "[STATUS_COUNTS, '#status = :status', SAME_RUN, tokenAsObserved]",
+    replace: `[STATUS_COUNTS, '#status = :status', SAME_RUN, ${alwaysTrue('tokenAsObserved')}]`,
+    specs: ON_ROWS,
+  },
+  {
+    rule: 'Row’s own token alive too → JobIdConflict for the new one',
+    fault: 'a second execution takes the job over',
+    file: ACCEPT,
+    find: 'if (job.taskToken !== undefined && (await this.isAlive(job.taskToken)))',
+    replace: "if (job.taskToken === '')",
+    specs: ON_ACCEPT,
+  },
+  {
+    rule: 'FINALIZING: never replace',
+    fault: 'the row takes another token while it is answered',
+    file: REPOSITORY,
+    find: "[STATUS_COUNTS, '#status = :status', SAME_RUN, tokenAsObserved]",
+    replace: `[${alwaysTrue('STATUS_COUNTS')}, '#status = :status', SAME_RUN, tokenAsObserved]`,
+    specs: ON_ROWS,
+  },
+  {
+    rule: 'FINALIZING: never replace',
+    fault: 'a retry is answered before the job has ended',
+    file: ACCEPT,
+    find: 'if (isTerminal(job.status)) return this.answerAsEnded',
+    replace: "if (isTerminal(job.status) || job.status === 'FINALIZING') return this.answerAsEnded",
+    specs: ON_ACCEPT,
+  },
+];
+
+const ENDING: readonly Mutation[] = [
+  {
+    rule: 'Batches cancelled IF their run is not newer',
+    fault: 'a canceller that was paused takes the new run’s batches down',
+    file: BATCHES,
+    find: "'#run <= :run AND #status IN (:queued, :running)'",
+    replace: "'(#run <= :run OR attribute_exists(jobId)) AND #status IN (:queued, :running)'",
+    specs: ['conformance/batch-repository.spec.ts'],
+  },
+  {
+    rule: 'No cancel out of FINALIZING',
+    fault: 'the echo of our own answer cancels the job',
+    file: REPOSITORY,
+    find: '[STATUS_COUNTS, SAME_RUN, TOKEN_AS_OBSERVED]',
+    replace: `[${alwaysTrue('STATUS_COUNTS')}, SAME_RUN, TOKEN_AS_OBSERVED]`,
+    specs: ON_ROWS,
+  },
+  {
+    rule: 'Operator’s cancel goes through FINALIZING',
+    fault: 'CANCELLED is written before the token is answered',
+    file: 'src/export-jobs/application/cancel-job.use-case.ts',
+    find: "return this.completeJob.fail(jobId, { code: 'ExportCancelled', message: reason });",
+    replace:
+      'return this.jobs.find(jobId).then(async (job) => {\n' +
+      "      await this.jobs.cancelDead(jobId, job?.run ?? 1, job?.taskToken ?? '');\n" +
+      "      return this.completeJob.fail(jobId, { code: 'ExportCancelled', message: reason });\n    });",
+    specs: [...ON_CANCEL, 'unit/export-jobs/application/complete-job-faults.spec.ts'],
+  },
+  {
+    rule: 'An answer only out of FINALIZING',
+    fault: 'the token is settled before the outcome is written',
+    file: COMPLETE,
+    find: 'const written = await this.jobs.beginFinalizing(job, outcome);',
+    replace: "await this.answer(job, outcome, 'none', []);\n    const written = await this.jobs.beginFinalizing(job, outcome);",
+    specs: [...ON_COMPLETE],
+  },
+  {
+    rule: 'An answer only out of FINALIZING',
+    fault: 'the outcome is decided on counters that have moved since',
+    file: REPOSITORY,
+    find: 'SAME_RUN, COUNTERS_AS_OBSERVED, PROGRESS_AS_OBSERVED]',
+    replace: `SAME_RUN, ${alwaysTrue('COUNTERS_AS_OBSERVED')}, PROGRESS_AS_OBSERVED]`,
+    specs: ON_ROWS,
+  },
+  {
+    rule: 'Finisher gives up unless all rows are final and of its run',
+    fault: 'it goes on while a batch runs',
+    file: COMPLETE,
+    find: "if (whole && !allFinal(job, rows)) return 'not-yet';",
+    replace: "if (whole && job.plan === undefined) return 'not-yet';",
+    specs: ON_COMPLETE,
+  },
+  {
+    rule: 'Finisher gives up unless all rows are final and of its run',
+    fault: 'it takes rows of another run for its own',
+    file: COMPLETE,
+    find: 'row.run === job.run && (row.status',
+    replace: '(row.status',
+    specs: ON_COMPLETE,
+  },
+  {
+    rule: 'Finisher gives up unless all rows are final and of its run',
+    fault: 'it does not miss a row that is not there',
+    file: COMPLETE,
+    find: 'return rows.length === job.plan?.batchCount && final.length === rows.length;',
+    replace: 'return final.length === rows.length;',
+    specs: ON_COMPLETE,
+  },
+  {
+    rule: 'Finisher gives up unless all rows are final and of its run',
+    fault: 'it answers for a run that was reopened meanwhile',
+    file: COMPLETE,
+    find: "if (current?.status !== 'FINALIZING' || current.run !== job.run) return 'ended';",
+    replace: "if (current?.status !== 'FINALIZING') return 'ended';",
+    specs: ON_COMPLETE,
+  },
+  {
+    rule: 'Manifest key per run',
+    fault: 'run 2 writes over the manifest of run 1',
+    file: LAYOUT,
+    find: 'run-${run}/manifest.json',
+    replace: 'run/manifest.json',
+    specs: ON_LAYOUT,
+  },
+];
+
+export const TOKEN_MUTATIONS: readonly Mutation[] = [...EXPANDING, ...TOKENS, ...ENDING];

@@ -1,0 +1,71 @@
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { FaultRules, type FaultAction } from '../../infra/local-aws/gateway-faults.js';
+import { Gateway } from '../../infra/local-aws/gateway.js';
+import { RequestLog } from '../../infra/local-aws/request-log.js';
+import { eventually } from '../support/local-aws.js';
+import { ExportFixture } from './export-fixture.js';
+import { holdersOf, startGatedJob } from './gated-job.js';
+import { expectWholeJob } from './whole-job.js';
+
+jest.setTimeout(120_000);
+
+const TTL_MS = 6_000;
+const CAPACITY = 8;
+const ENVIRONMENT = {
+  BATCH_HEARTBEAT_INTERVAL_MS: '500',
+  RECLAIM_TTLS: JSON.stringify({ download: TTL_MS }),
+  RECLAIM_INTERVAL_MS: '500',
+  SQS_HEARTBEAT_INTERVAL_MS: '600',
+  TASKS_PER_WORKER: '4',
+};
+
+describe('a holder that is cut off from the tables, alone', () => {
+  let fixture: ExportFixture;
+  /** The holder's own way to the tables. */
+  let gateway: Gateway;
+  let faults: FaultRules;
+  let log: RequestLog;
+
+  beforeEach(async () => {
+    // Messages that the one who is cut off receives come back soon.
+    fixture = await ExportFixture.start({ queueVisibilityS: 2 });
+    [faults, log] = [new FaultRules(), new RequestLog()];
+    gateway = await Gateway.start({ service: 'dynamodb', upstream: fixture.aws.endpoints.dynamodb, faults, log });
+  });
+  afterEach(async () => {
+    await fixture.close();
+    await gateway.close();
+  });
+
+  it.each<[string, FaultAction]>([
+    ['cuts its connections', { kind: 'cut' }],
+    ['swallows what it sends', { kind: 'delay', ms: 600_000 }],
+  ])('by a network that %s, aborts its work before another takes over, and writes no row any more', async (_how, action) => {
+    const holder = await fixture.startService({ ...ENVIRONMENT, COORDINATOR_ID: 'cut-off', AWS_ENDPOINT_URL_DYNAMODB: gateway.url });
+    const job = await startGatedJob(fixture, { total: 150, atOnce: 60, waiting: CAPACITY });
+    await fixture.startService({ ...ENVIRONMENT, COORDINATOR_ID: 'other' });
+    const reconnect = faults.add({ action });
+    const answeredBefore = log.records.length;
+    await eventually(() => job.cutOff.length === CAPACITY);
+    const abortedAtMs = Math.max(...job.cutOff.map(({ atMs }) => atMs));
+    await eventually(async () => (await holdersOf(fixture, job)).has('other'));
+
+    const rows = await fixture.batchRows(job.jobId);
+    const reclaimed = rows.filter(({ lastError }) => String(lastError).includes('held by cut-off'));
+    expect(reclaimed.length).toBeGreaterThan(0);
+    for (const { enqueuedAt } of reclaimed) expect(Date.parse(String(enqueuedAt))).toBeGreaterThan(abortedAtMs);
+    expect(holder.said('Batch given up: its lease could not be renewed in time')).toBe(true);
+
+    job.open();
+    await expectWholeJob(fixture, job);
+    for (let index = 0; index < job.total; index++)
+      expect([index, job.hitsOf(index)]).toEqual([index, 1 + job.cutOff.filter((cut) => cut.index === index).length]);
+
+    const [jobRow, batchRows] = [await fixture.jobRow(job.jobId), await fixture.batchRows(job.jobId)];
+    expect(log.records.slice(answeredBefore).filter(({ fault }) => fault === undefined)).toEqual([]);
+    reconnect();
+    const cameBackAt = log.records.length;
+    await eventually(() => log.records.slice(cameBackAt).some(({ status, operation }) => status === 200 && operation === 'Query'));
+    expect([await fixture.jobRow(job.jobId), await fixture.batchRows(job.jobId)]).toEqual([jobRow, batchRows]);
+  });
+});
