@@ -36,6 +36,7 @@ export const SCENARIOS: Scenario[] = [
   { name: 'cancel', victim: "an operator's cancel command, while the service has the job in hand", cancelled: true, act: cancelled },
   { name: 'drain', victim: 'the service from SIGTERM on, with files in hand', act: drained },
   { name: 'reclaim', victim: 'the service that takes over from a killed one, from its launch to the end', act: reclaimed },
+  { name: 'reopen', victim: 'the service, from the new token of a failed job to the end', act: reopened },
 ];
 
 async function fromTheStart(lane: Lane, write: number | undefined, files: CrashFile[]): Promise<Act> {
@@ -82,7 +83,7 @@ async function reclaimed(lane: Lane, write: number | undefined): Promise<Act> {
 }
 
 /** A job that failed is started again under its name once its missing files are there. */
-export async function reopened(lane: Lane, write: number | undefined): Promise<Act> {
+async function reopened(lane: Lane, write: number | undefined): Promise<Act> {
   const job = await CrashJob.start(lane.world, LATE);
   await lane.ended(job);
   job.arrive();

@@ -1,6 +1,8 @@
 /** What a write of the service is for, by the request that `AwsRequest.name` describes; the first that matches. */
 const MEANINGS: [pattern: RegExp, meaning: string][] = [
   [/^PutItem \S*ExportJobs/, 'job accepted'],
+  [/^UpdateItem \S*ExportJobs\S*: SET #status = :processing/, 'job reopened'],
+  [/^UpdateItem \S*ExportJobs\S*: SET taskToken/, 'token replaced'],
   [/^UpdateItem \S*ExportJobs\S*: SET totalTasks/, 'plan recorded'],
   [/^UpdateItem \S*ExportJobs\S*: SET lastProgressAt/, 'progress of the expansion'],
   [/^UpdateItem \S*ExportJobs\S*: SET lastHeartbeatAt/, 'task heartbeat recorded'],
@@ -10,6 +12,7 @@ const MEANINGS: [pattern: RegExp, meaning: string][] = [
   [/^UpdateItem \S*ExportJobs\S*: .*batchProgress/, 'batch counted'],
   [/^UpdateItem \S*ExportJobs\S*: SET #status = :downloading/, 'DOWNLOADING'],
   [/^PutItem \S*ExportBatches/, 'batch row'],
+  [/^UpdateItem \S*ExportBatches\S*: SET #run = :newRun/, 'batch moved to the new run'],
   [/^UpdateItem \S*ExportBatches\S*: .*\bclaimId = /, 'batch claimed'],
   [/^UpdateItem \S*ExportBatches\S*: .*lastError = /, 'batch reclaimed'],
   [/^UpdateItem \S*ExportBatches\S*: .*resultKeys = /, 'batch succeeded'],
