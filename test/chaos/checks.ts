@@ -3,6 +3,7 @@ import { DescribeExecutionCommand, type DescribeExecutionOutput } from '@aws-sdk
 import { objectProblems, resultProblems } from '../../infra/demo/checks.js';
 import { readBack, readResults, type Evidence, type Results, type StoredObject } from '../../infra/demo/evidence.js';
 import type { TokenRecord } from '../../infra/local-aws/step-functions/index.js';
+import type { LogEvent } from '../support/export-service.js';
 import { brokenRules } from '../support/standing-rules.js';
 import type { ChaosJob } from './chaos-job.js';
 import type { World } from './world.js';
@@ -12,7 +13,7 @@ export type Row = Record<string, unknown>;
 /** What a job is judged by. */
 export type JudgedJob = Pick<ChaosJob, 'jobId' | 'executionArn' | 'prefix' | 'expected' | 'expectedTotals' | 'expectedStatus'>;
 
-/** A busy machine may keep a healthy process from its beats for a TTL; a rule that reads the clocks of other hosts takes from it all the time. */
+/** A busy machine may keep a healthy process from its beats for a while; a rule that reads the clocks of other hosts takes from it all the time. */
 const MAX_RECLAIMS_OF_HEALTHY = 6;
 const READ_TIMEOUT_MS = 30_000;
 const MULTIPART = /MultipartUpload|UploadPart/;
@@ -50,12 +51,19 @@ export function worldProblems(world: World, jobs: readonly ChaosJob[]): string[]
   ];
 }
 
-/** Batches taken from someone, and those of them taken from processes that nothing was done to. */
+/**
+ * Batches taken from someone, and those of them taken from processes that nothing was done to and that had not let go themselves, as one
+ * does whose beats a busy machine keeps back.
+ */
 export function reclaims({ coordinators, processes }: World): { all: number; ofHealthy: number } {
   const disturbed = new Set(coordinators.flatMap((coordinator) => [...coordinator.disturbed].map(({ coordinatorId }) => coordinatorId)));
   const healthy = new Set(processes.map(({ coordinatorId }) => coordinatorId).filter((id) => !disturbed.has(id)));
-  const taken = processes.flatMap((service) => service.events()).filter(({ msg }) => msg.startsWith('Batch reclaimed'));
-  return { all: taken.length, ofHealthy: taken.filter(({ lockedBy }) => healthy.has(lockedBy)).length };
+  const events = processes.flatMap((service) => service.events());
+  const leaseOf = (holder: unknown, { jobId, batchNo }: LogEvent) => JSON.stringify([holder, jobId, batchNo]);
+  const letGo = events.filter(({ msg }) => msg.startsWith('Batch given up: its lease')).map((event) => leaseOf(event.coordinatorId, event));
+  const taken = events.filter(({ msg }) => msg.startsWith('Batch reclaimed'));
+  const kept = taken.filter((event) => healthy.has(event.lockedBy) && !letGo.includes(leaseOf(event.lockedBy, event)));
+  return { all: taken.length, ofHealthy: kept.length };
 }
 
 function reclaimProblems({ ofHealthy }: { ofHealthy: number }): string[] {

@@ -171,6 +171,8 @@ export class FaultProxy {
 
   /** The head of the endpoint's answer: by then the call has been carried out. @throws when it cannot be had */
   private async forward(call: AwsRequest, message: IncomingMessage, response?: ServerResponse): Promise<IncomingMessage> {
+    // A long poll must end with its client, or it would take messages for nobody. A write that is on its way arrives.
+    if (!call.write && response?.closed === true) throw new Error('The client has gone');
     const upstream = request(this.endpoints[call.service] + (message.url ?? '/'), {
       method: message.method,
       headers: { ...withoutHopHeaders(message.headers), ...(call.bytes === undefined ? {} : { 'content-length': call.bytes.length }) },
@@ -179,7 +181,6 @@ export class FaultProxy {
       setHost: false,
     });
     const answered = once(upstream, 'response') as Promise<[IncomingMessage]>;
-    // A long poll must end with its client, or it would take messages for nobody. A write that is on its way arrives.
     if (!call.write) response?.once('close', () => response.writableFinished || upstream.destroy());
     if (call.bytes !== undefined) upstream.end(call.bytes);
     else pipeline(message, upstream).catch((error: Error) => void upstream.destroy(error));
