@@ -4,6 +4,7 @@ export { Clock, expiryS, SystemClock, type MonotonicMs } from './clock.js';
 export { AppError, maskToken, maskUrl, toLoggable, withoutSecrets, type Disposition, type LoggableError } from './errors.js';
 export { canonicalJson, hash32, newId, sha256Hex } from './ids.js';
 export { AppLogger, type LogFields } from './app-logger.js';
+export { splitLines, textLines } from './lines.js';
 export { Metrics, type MetricLabels } from './metrics.js';
 export { RESERVED_REQUEST_HEADERS } from './request-headers.js';
 export { retryUntil } from './retry.js';

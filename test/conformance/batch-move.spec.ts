@@ -38,14 +38,14 @@ describeBatchRows('The move of a batch', (create) => {
   const running = async () => writtenBatch(await batches.checkpoint(await claimed(), 1, PARTLY, true));
   const ended = async (state = WHOLE) => writtenBatch(await batches.end(await claimed(), 1, state, RESULT_KEYS));
 
-  it('leaves a wholly done batch succeeded, with its results, in the new run', async () => {
+  it('Reopen moves every batch row, wholly done ones too: such a one stays succeeded, with its results, in the new run', async () => {
     const observed = await ended();
     expect(writtenBatch(await batches.move(observed, 2))).toEqual({ ...observed, run: 2 });
     expect(await found()).toEqual({ ...observed, run: 2 });
     await expect(batches.claim({ ...batch, run: 2 }, CLAIM)).resolves.toEqual(REFUSED);
   });
 
-  it('queues one that ended with failures: done is kept, failures and results are cleared', async () => {
+  it('Reopen forgets failures: one that ended with some is queued, with what is done and without results', async () => {
     const { resultKeys: _keys, ...observed } = await ended(WITH_FAILURE);
     await clock.advance(5_000);
     const row = writtenBatch(await batches.move(observed, 2));

@@ -87,7 +87,7 @@ describe.each<[string, () => CoordinatorRegistryPort]>([
     expect(await found()).toMatchObject({ sequence: 2, workLoopAt });
   });
 
-  it('refuses a heartbeat that was written already, and one that comes late', async () => {
+  it('Coordinator heartbeat IF sequence < mine: refuses one that was written already, and one that comes late', async () => {
     await registry.register(first, undefined, ROW);
     await registry.heartbeat(first, 2, coordinatorDetails());
     await expect(registry.heartbeat(first, 2, coordinatorDetails())).resolves.toBe('refused');
@@ -96,11 +96,12 @@ describe.each<[string, () => CoordinatorRegistryPort]>([
     expect(await found()).toMatchObject({ sequence: 4, status: 'ACTIVE' });
   });
 
-  it('refuses a heartbeat of a former epoch, of another registration, and of a row that is gone', async () => {
+  it('Coordinator heartbeat IF epoch = mine: refuses one of another epoch or registration, and of a row that is gone', async () => {
     await expect(registry.heartbeat(first, 1, coordinatorDetails())).resolves.toBe('refused');
     expect(await found()).toBeUndefined();
     await registry.register(first, undefined, ROW);
     await expect(registry.heartbeat(anew(1), 1, coordinatorDetails())).resolves.toBe('refused');
+    await expect(registry.heartbeat({ ...first, epoch: 2 }, 1, coordinatorDetails())).resolves.toBe('refused');
     await registry.register(anew(2), 1, ROW);
     await expect(registry.heartbeat(first, 1, coordinatorDetails())).resolves.toBe('refused');
     expect(await found()).toMatchObject({ epoch: 2, sequence: 0 });

@@ -9,7 +9,8 @@ import { describeJobRepositories, jobTable, JobInRepository, writtenJob } from '
 const REFUSED = { kind: 'refused' };
 const NEW = 'token-of-the-second-attempt';
 const ERROR = { code: 'JobCompletedWithFailures', message: '1 of 10 tasks failed' } as const;
-const PARTLY: BatchCount = { completed: 2, failed: 0, bytes: 20 };
+const WITH_FAILURE: BatchCount = { completed: 2, failed: 1, bytes: 20 };
+const PARTLY: BatchCount = { ...WITH_FAILURE, failed: 0 };
 /** Batch 0 wholly done, 2 of 5 tasks of batch 1. */
 const COUNTS: Reopening = { completed: 7, bytes: 70, endedBatches: new Set([0]), batchProgress: new Map([[1, PARTLY]]) };
 const NOTHING: Reopening = { completed: 0, bytes: 0, endedBatches: new Set(), batchProgress: new Map() };
@@ -27,14 +28,14 @@ describeJobRepositories((create) => {
     await job.downloading();
     await jobs.recordHeartbeat(jobId, TOKEN, 'then');
     await job.count(5, { ended: true });
-    await job.count(2, { batchNo: 1 });
+    await job.count(2, { batchNo: 1, next: WITH_FAILURE, delta: WITH_FAILURE });
     const outcome = anOutcome({ status: 'FAILED', error: ERROR });
     await jobs.beginFinalizing(await job.found(), outcome);
     return writtenJob(await jobs.end(jobId, 1, outcome, { resultKey: 'key', callback: 'failure' }));
   }
 
   describe('reopening', () => {
-    it('begins the next run with token, attempt and counters, and keeps nothing of the former end', async () => {
+    it('Reopen forgets failures: the next run begins with token, attempt and counters, and keeps nothing of the former end', async () => {
       const ended = await failed();
       const row = writtenJob(await jobs.reopen(ended, { ...COUNTS, taskToken: NEW }));
       const { completedAt: _at, outcome: _outcome, resultKey: _key, callback: _callback, error: _error, ...kept } = ended;
@@ -83,7 +84,7 @@ describeJobRepositories((create) => {
       expect(await job.found()).toEqual(row);
     });
 
-    it('is refused when status or run are not as observed', async () => {
+    it('Reopen IF status and run are as observed: is refused when one is not', async () => {
       const ended = await failed();
       await expect(jobs.reopen({ ...ended, status: 'CANCELLED' }, COUNTS)).resolves.toEqual(REFUSED);
       await expect(jobs.reopen({ ...ended, run: 2 }, COUNTS)).resolves.toEqual(REFUSED);
@@ -95,11 +96,14 @@ describeJobRepositories((create) => {
       ['PROCESSING', () => job.created()],
       ['DOWNLOADING', () => job.downloading()],
       ['FINALIZING', () => job.finalizing()],
-    ])('never takes a job out of %s, even if that is what was observed', async (_status, reach) => {
-      const active = await reach();
-      await expect(jobs.reopen(active, COUNTS)).resolves.toEqual(REFUSED);
-      expect(await job.found()).toEqual(active);
-    });
+    ])(
+      'FINALIZING: never replace, nor an active job: none is taken out of %s, even if that is what was observed',
+      async (_status, reach) => {
+        const active = await reach();
+        await expect(jobs.reopen(active, COUNTS)).resolves.toEqual(REFUSED);
+        expect(await job.found()).toEqual(active);
+      },
+    );
 
     it.each([
       ['COMPLETED', () => job.ended()],

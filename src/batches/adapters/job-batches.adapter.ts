@@ -26,6 +26,7 @@ export class JobBatchesAdapter extends JobBatchesPort {
     for (let first = 0; first < rows.length; first += CONCURRENCY)
       await Promise.all(rows.slice(first, first + CONCURRENCY).map(({ batchNo }) => this.batches.cancel({ jobId, batchNo }, run)));
   }
+
   isQueueEmpty(): Promise<boolean> {
     return this.queue.isEmpty();
   }

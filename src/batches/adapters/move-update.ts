@@ -8,7 +8,7 @@ import type { MovableBatch } from '../application/batch-repository.port.js';
  * for it. They change only by a checkpoint or an end, which raises `seq`, under a claim, which raises `lockToken`; so the two stand
  * for them, and `completed` guards that.
  */
-const AS_OBSERVED = '#status = :observed AND #run = :run AND lockToken = :lockToken AND seq = :seq AND completed = :completed';
+const AS_OBSERVED = ['#status = :observed', '#run = :run', 'lockToken = :lockToken', 'seq = :seq', 'completed = :completed'].join(' AND ');
 
 const NAMES = { '#status': 'status', '#run': 'run', '#ttl': 'ttl' };
 

@@ -13,7 +13,8 @@ import { ROW_VERSION, toCoordinatorIfKnown, toRegisteredRow } from './coordinato
 // The parts of the conditions; each write below says which race its own closes.
 const NO_ROW_YET = 'attribute_not_exists(coordinatorId)';
 const EPOCH_AS_OBSERVED = 'epoch = :observed';
-const MY_REGISTRATION = 'registrationId = :registrationId AND epoch = :epoch';
+const MY_REGISTRATION = 'registrationId = :registrationId';
+const MY_EPOCH = 'epoch = :epoch';
 const NEWER_THAN_WRITTEN = '#sequence < :sequence';
 
 /** After its last heartbeat a row is forgotten: tidiness, never a judgement. */
@@ -85,7 +86,7 @@ export class DynamoDbCoordinatorRegistryAdapter extends CoordinatorRegistryPort 
       UpdateExpression:
         'SET #sequence = :sequence, heartbeatAt = :now, #status = :status, phase = :phase, activeTasks = :activeTasks, ' +
         `activeBatches = :activeBatches, loopLagMs = :loopLagMs, #ttl = :ttl${work.set}`,
-      ConditionExpression: [MY_REGISTRATION, NEWER_THAN_WRITTEN].join(' AND '),
+      ConditionExpression: [MY_REGISTRATION, MY_EPOCH, NEWER_THAN_WRITTEN].join(' AND '),
       ExpressionAttributeNames: { '#sequence': 'sequence', '#status': 'status', '#ttl': 'ttl' },
       ExpressionAttributeValues: {
         ':registrationId': registrationId,

@@ -2,11 +2,10 @@ import { createReadStream, createWriteStream } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { GetObjectCommand, type S3Client } from '@aws-sdk/client-s3';
-import { AppError } from '../../shared/index.js';
+import { AppError, textLines } from '../../shared/index.js';
 import { SourceReader } from '../../worker-pool/index.js';
 import { ManifestPort, type SpooledManifest } from '../application/manifest.port.js';
 import type { ExportRequest, RequestSource } from '../domain/export-request.js';
@@ -91,7 +90,6 @@ export class SpoolingManifestAdapter extends ManifestPort {
 }
 
 async function* readTasks(file: string): AsyncIterable<ManifestTask> {
-  const lines = createInterface({ input: createReadStream(file), crlfDelay: Infinity });
   // The lines are this process's own, written a moment ago.
-  for await (const line of lines) if (line !== '') yield JSON.parse(line) as ManifestTask;
+  for await (const line of textLines(createReadStream(file))) yield JSON.parse(line) as ManifestTask;
 }

@@ -1,4 +1,3 @@
-import { createInterface } from 'node:readline';
 import { addAbortSignal, Readable } from 'node:stream';
 import {
   AbortMultipartUploadCommand,
@@ -9,6 +8,7 @@ import {
   UploadPartCommand,
   type S3Client,
 } from '@aws-sdk/client-s3';
+import { textLines } from '../../shared/index.js';
 
 /** Our own small files in S3: segments, result lines, manifests. The files of a job go another way: worker-pool/threads. */
 const PART_BYTES = 8 * 1024 * 1024;
@@ -53,20 +53,7 @@ export async function* readLines(client: S3Client, at: S3Location, signal?: Abor
   const { Body } = await client.send(new GetObjectCommand({ Bucket: at.bucket, Key: at.key }), options);
   if (!(Body instanceof Readable)) throw new Error(`s3://${at.bucket}/${at.key} has no body`);
   if (signal !== undefined) addAbortSignal(signal, Body);
-  const failed = new Promise<never>((_resolve, reject) => Body.once('error', reject));
-  failed.catch(() => undefined);
-  const lines = createInterface({ input: Body, crlfDelay: Infinity })[Symbol.asyncIterator]();
-  try {
-    // readline ends quietly when its input fails: a cut segment must not pass for a short one.
-    for (;;) {
-      const next = await Promise.race([lines.next(), failed]);
-      if (next.done === true) break;
-      if (next.value !== '') yield next.value;
-    }
-    if (Body.errored !== null) throw Body.errored;
-  } finally {
-    Body.destroy();
-  }
+  yield* textLines(Body as AsyncIterable<Buffer>);
 }
 
 class LineUpload {

@@ -1,7 +1,9 @@
 import type { Mutation } from './mutation.js';
 import { BATCH_MUTATIONS } from './rules/batch.js';
 import { COUNTING_MUTATIONS } from './rules/counting.js';
+import { FLEET_MUTATIONS } from './rules/fleet.js';
 import { RECLAIM_MUTATIONS } from './rules/reclaim.js';
+import { REOPENING_MUTATIONS } from './rules/reopening.js';
 import { REPAIR_MUTATIONS } from './rules/repair.js';
 import { TOKEN_MUTATIONS } from './rules/tokens.js';
 
@@ -10,5 +12,7 @@ export const MUTATIONS: readonly Mutation[] = [
   ...BATCH_MUTATIONS,
   ...RECLAIM_MUTATIONS,
   ...TOKEN_MUTATIONS,
+  ...REOPENING_MUTATIONS,
   ...REPAIR_MUTATIONS,
+  ...FLEET_MUTATIONS,
 ];

@@ -172,7 +172,7 @@ describe('a job with failures', () => {
     batches: { list: async () => [row] },
     clients: { s3: { send } } as unknown as Services['clients'],
   });
-  const readable = services(async () => ({ Body: Readable.from([lines.join('\n')]) }));
+  const readable = services(async () => ({ Body: Readable.from([Buffer.from(lines.join('\n'))]) }));
 
   it('names the first ten, how many more there are, and where all of them lie', async () => {
     const { stdout } = await run(['job', 'job-1'], readable);

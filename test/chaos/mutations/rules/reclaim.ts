@@ -3,6 +3,8 @@ import { alwaysTrue } from './condition.js';
 
 const REPOSITORY = 'src/batches/adapters/dynamo-db-batch-repository.adapter.ts';
 const RECLAIM = 'src/batches/application/reclaim-stale-batches.use-case.ts';
+const TAKE = 'src/batches/application/reclaim-batch.use-case.ts';
+const OWN_RECLAIM = 'src/batches/application/own-reclaim.ts';
 const GIVE_UP = 'src/batches/application/give-up-batch.use-case.ts';
 const DECISION = 'src/batches/domain/decide-reclaim.ts';
 const STALE = 'src/batches/domain/stale-batch.ts';
@@ -12,6 +14,7 @@ const ON_TURN = ['unit/batches/application/reclaim-turn.spec.ts'];
 const ON_GIVE_UP = ['unit/batches/application/give-up-batch.use-case.spec.ts'];
 const ON_DECISION = ['unit/batches/domain/decide-reclaim.spec.ts'];
 
+const SELF_DOUBT = 'Self-doubt: no turn after an own late turn or a failed own write';
 const OBSERVED = ['IS_RUNNING', 'SAME_RUN', 'MY_LOCK', "'attempts = :attempts'", "'lockedAt = :lockedAt'", 'heartbeatAsObserved'];
 
 /** Everything that a reclaimer observed, but one. */
@@ -28,31 +31,31 @@ const TAKING: readonly Mutation[] = [
   {
     rule: 'reclaimId recognises a retried or unknown write',
     fault: 'a reclaim whose reply was lost sends no message',
-    file: RECLAIM,
-    find: "return row?.status === 'queued' && row.reclaimId === reclaimId;",
-    replace: 'return row === undefined;',
+    file: OWN_RECLAIM,
+    find: 'row.reclaimId === as.reclaimId ? row : undefined;',
+    replace: "row.reclaimId === '' ? row : undefined;",
     specs: ON_RECLAIM,
   },
   {
     rule: 'reclaimId recognises a retried or unknown write',
     fault: 'another’s reclaim is taken for our own',
-    file: RECLAIM,
-    find: "return row?.status === 'queued' && row.reclaimId === reclaimId;",
-    replace: "return row?.status === 'queued';",
+    file: OWN_RECLAIM,
+    find: 'row.reclaimId === as.reclaimId ? row : undefined;',
+    replace: "row.reclaimId !== '' ? row : undefined;",
     specs: ON_RECLAIM,
   },
   {
     rule: 'reclaimId recognises a retried or unknown write',
     fault: 'a giving up whose reply was lost is not counted',
     file: GIVE_UP,
-    find: "if (row?.status !== 'dead' || row.reclaimId !== reclaimId) return false;",
-    replace: "if (written.kind !== 'written' || row === undefined) return false;",
+    find: "{ status: 'dead', reclaimId }",
+    replace: "{ status: 'dead', reclaimId: lastError }",
     specs: ON_GIVE_UP,
   },
   {
     rule: 'Who reclaims, sends',
     fault: 'the message is left to repair',
-    file: RECLAIM,
+    file: TAKE,
     find: 'await this.queue.send(',
     replace: 'if (batchNo < 0) await this.queue.send(',
     specs: ON_RECLAIM,
@@ -77,7 +80,7 @@ const JUDGING: readonly Mutation[] = [
     specs: ON_RECLAIM,
   },
   {
-    rule: 'Self-doubt',
+    rule: SELF_DOUBT,
     fault: 'a process that was frozen trusts its old look',
     file: RECLAIM,
     find: 'return isLate || hasFailed;',
@@ -85,12 +88,28 @@ const JUDGING: readonly Mutation[] = [
     specs: ON_TURN,
   },
   {
-    rule: 'Self-doubt',
-    fault: 'a process whose own write failed takes from others',
+    rule: SELF_DOUBT,
+    fault: 'a process whose own lease write failed takes from others',
     file: RECLAIM,
-    find: 'return isLate || hasFailed;',
-    replace: 'return isLate && hasFailed;',
+    find: 'this.leases.lastWriteFailed || this.ownHeartbeat.lastWriteFailed;',
+    replace: 'this.ownHeartbeat.lastWriteFailed;',
     specs: ON_TURN,
+  },
+  {
+    rule: SELF_DOUBT,
+    fault: 'a process whose own heartbeat to the fleet failed takes from others',
+    file: RECLAIM,
+    find: 'this.leases.lastWriteFailed || this.ownHeartbeat.lastWriteFailed;',
+    replace: 'this.leases.lastWriteFailed;',
+    specs: ON_TURN,
+  },
+  {
+    rule: 'Self-doubt',
+    fault: 'a failed heartbeat to the fleet is told to nobody',
+    file: 'src/fleet/application/coordinator-heartbeat.service.ts',
+    find: 'this.memory.lastWriteFailed = true;',
+    replace: 'this.memory.lastWriteFailed = false;',
+    specs: ['unit/fleet/application/coordinator-heartbeat.service.spec.ts'],
   },
   {
     rule: 'attempts start again at 1',
@@ -150,8 +169,8 @@ const GIVING_UP: readonly Mutation[] = [
     rule: 'Dead: results first, then the row, then counters',
     fault: 'the counters come before the row',
     file: GIVE_UP,
-    find: 'const written = await',
-    replace: 'await this.counter.countUp(jobId, observed, state, true);\n    const written = await',
+    find: 'return writeOwnReclaim(',
+    replace: 'await this.counter.countUp(jobId, observed, state, true);\n    return writeOwnReclaim(',
     specs: ON_GIVE_UP,
   },
 ];

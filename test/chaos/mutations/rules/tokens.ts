@@ -12,6 +12,7 @@ const ON_ACCEPT = ['unit/intake/application/accept-job.use-case.spec.ts'];
 const ON_EXPAND = ['unit/intake/application/expand-job.use-case.spec.ts'];
 const ON_COMPLETE = ['unit/export-jobs/application/complete-job.use-case.spec.ts'];
 const ON_CANCEL = ['unit/export-jobs/application/cancel-job.use-case.spec.ts'];
+const ON_REOPENED = ['unit/intake/application/reopened-job.spec.ts'];
 const ON_LAYOUT = ['unit/export-jobs/domain/export-layout.spec.ts'];
 
 const EXPANDING: readonly Mutation[] = [
@@ -76,6 +77,14 @@ const TOKENS: readonly Mutation[] = [
   },
   {
     rule: 'Another token counts only after an accepted beat',
+    fault: 'an ended job is reopened without proof',
+    file: ACCEPT,
+    find: 'if (!(await this.isAlive(taskToken))) {',
+    replace: 'if (!isTerminal(job.status) && !(await this.isAlive(taskToken))) {',
+    specs: ON_ACCEPT,
+  },
+  {
+    rule: 'Another token counts only after an accepted beat',
     fault: 'it is not even asked for',
     file: 'src/intake/domain/decide-accept.ts',
     find: "return { kind: 'prove-token' };",
@@ -110,8 +119,8 @@ const TOKENS: readonly Mutation[] = [
     rule: 'FINALIZING: never replace',
     fault: 'a retry is answered before the job has ended',
     file: ACCEPT,
-    find: 'if (isTerminal(job.status)) return this.answerAsEnded',
-    replace: "if (isTerminal(job.status) || job.status === 'FINALIZING') return this.answerAsEnded",
+    find: "if (job.status === 'COMPLETED') return this.answerAsCompleted",
+    replace: "if (job.status === 'COMPLETED' || job.status === 'FINALIZING') return this.answerAsCompleted",
     specs: ON_ACCEPT,
   },
 ];
@@ -164,13 +173,13 @@ const ENDING: readonly Mutation[] = [
     rule: 'Finisher gives up unless all rows are final and of its run',
     fault: 'it goes on while a batch runs',
     file: COMPLETE,
-    find: "if (whole && !allFinal(job, rows)) return 'not-yet';",
-    replace: "if (whole && job.plan === undefined) return 'not-yet';",
+    find: '(whole && !allFinal(job, rows))',
+    replace: '(whole && job.plan === undefined)',
     specs: ON_COMPLETE,
   },
   {
     rule: 'Finisher gives up unless all rows are final and of its run',
-    fault: 'it takes rows of another run for its own',
+    fault: 'it takes rows of a former run for its own',
     file: COMPLETE,
     find: 'row.run === job.run && (row.status',
     replace: '(row.status',
@@ -183,6 +192,14 @@ const ENDING: readonly Mutation[] = [
     find: 'return rows.length === job.plan?.batchCount && final.length === rows.length;',
     replace: 'return final.length === rows.length;',
     specs: ON_COMPLETE,
+  },
+  {
+    rule: 'Finisher gives up unless all rows are final and of its run',
+    fault: 'one that answers a failure takes rows of a newer run for its own',
+    file: COMPLETE,
+    find: 'if (isReopened || (whole',
+    replace: 'if ((isReopened && whole) || (whole',
+    specs: ON_REOPENED,
   },
   {
     rule: 'Finisher gives up unless all rows are final and of its run',

@@ -91,7 +91,7 @@ describe('EnqueueBatchesUseCase', () => {
       expect(rows.get(1)).toMatchObject({ run: 2, status: 'queued', completed: 2, lockToken: 2 });
     });
 
-    it('counts a batch that was done after the reopening had looked', async () => {
+    it('Count up lagging checkpoints, ended ones too: a batch that was done after the reopening had looked', async () => {
       rows.put(aBatch({ batchNo: 1, status: 'succeeded', ...DONE }));
       await enqueueBatches.enqueue(REOPENED);
       expect(jobs.get('job-1')).toMatchObject({ completedTasks: 5, endedBatches: new Set([0, 1]) });

@@ -13,7 +13,7 @@ beforeEach(() => {
   me = w.reclaimer();
 });
 
-describe('Self-doubt of a reclaimer', () => {
+describe('Self-doubt: no turn after an own late turn or a failed own write: a reclaimer', () => {
   it('takes none in a turn that comes more than two intervals late, and goes on with the next', async () => {
     await me.watch(aSilent());
     await w.clock.advance(RECLAIM_INTERVAL_MS * 3 + 1);

@@ -84,7 +84,8 @@ describe('CompleteJobUseCase.complete', () => {
   it.each([
     ['is still running', aSummary(1, { status: 'running' })],
     ['is still queued', aSummary(1, { status: 'queued' })],
-    ['is of another run', aSummary(1, { run: 2 })],
+    ['is of a newer run', aSummary(1, { run: 2 })],
+    ['was not moved out of a former run', aSummary(1, { run: 0 })],
     ['is not there', undefined],
   ])('Finisher gives up unless all rows are final and of its run: when a batch %s', async (_name, row) => {
     f.batches.rows = [aSummary(0), ...(row === undefined ? [] : [row])];

@@ -34,7 +34,7 @@ describe('the counts of a reopened job', () => {
     expect(endedBatches).toEqual(new Set([0, 2]));
   });
 
-  it('Reopen leaves partly done batches in batchProgress, with no failures, and those without anything done out of it', () => {
+  it('Reopen leaves partly done batches in batchProgress, and those without anything done out of it', () => {
     const cancelled = aBatch({ batchNo: 2, status: 'cancelled', completed: 0, bytes: 0 });
     const onlyFailures = aBatch({ batchNo: 3, completed: 0, failed: 5, bytes: 0 });
     const running = aBatch({ batchNo: 4, status: 'running', completed: 2, failed: 1, bytes: 20 });
@@ -47,6 +47,11 @@ describe('the counts of a reopened job', () => {
         [4, { completed: 2, failed: 0, bytes: 20 }],
       ]),
     });
+  });
+
+  it('Reopen forgets failures: what is recorded for a batch has none', () => {
+    const { batchProgress } = countsOnReopening([WITH_FAILURE]);
+    expect(batchProgress.get(1)?.failed).toBe(0);
   });
 
   it('let the next count of a partly done batch add only what is new', () => {

@@ -120,7 +120,7 @@ describe('the coordinator heartbeat', () => {
     expect([row().sequence, row().heartbeatAt]).toEqual([2, '2026-01-01T00:00:35.000Z']);
   });
 
-  it('goes on through failed writes, doubts itself meanwhile, and calls for a person after three in a row', async () => {
+  it('Self-doubt: goes on through failed writes, doubts itself meanwhile, and calls for a person after three in a row', async () => {
     await me.heartbeat.start();
     w.gate.next('heartbeat', 'unavailable', 'lost-reply', 'unavailable', 'unavailable');
     const levels = [];

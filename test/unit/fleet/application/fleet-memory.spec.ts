@@ -68,7 +68,7 @@ describe('the live coordinators', () => {
     }
   });
 
-  it('lose one at once that leaves, and get it back when it is started again', async () => {
+  it('LEAVING is not live: they lose one at once that leaves, and get it back when it is started again', async () => {
     await watch([1, 2]);
     look(another(3, { status: 'LEAVING' }));
     expect(live.list()).toEqual(['me']);

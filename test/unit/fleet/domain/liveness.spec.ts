@@ -50,7 +50,7 @@ describe('a row seen for the first time', () => {
   });
 });
 
-describe('a row seen again', () => {
+describe('Live within three intervals on my own clock: a row seen again', () => {
   it.each([
     ['moved: its heartbeat is no older than the former look', { sequence: 2 }, 990_000],
     ['moved by many heartbeats', { sequence: 20 }, 990_000],
@@ -81,12 +81,24 @@ describe('a row seen again', () => {
 
 describe('a coordinator', () => {
   it.each([
-    ['is live up to three intervals after its last heartbeat', aSighting({ aliveAt: 0 }), LIVE_MS, true, true],
-    ['is not live after that, and keeps its id', aSighting({ aliveAt: 0 }), LIVE_MS + 1, false, true],
+    [
+      'Live within three intervals on my own clock: is live up to three intervals after its last heartbeat',
+      aSighting({ aliveAt: 0 }),
+      LIVE_MS,
+      true,
+      true,
+    ],
+    [
+      'Live within three intervals on my own clock: is not live after that, and keeps its id',
+      aSighting({ aliveAt: 0 }),
+      LIVE_MS + 1,
+      false,
+      true,
+    ],
     ['keeps its id up to twelve intervals after its last heartbeat', aSighting({ aliveAt: 0 }), 120_000, false, true],
     ['does not keep it after that', aSighting({ aliveAt: 0 }), 120_001, false, false],
     ['is not live when nothing says so', aSighting({ aliveAt: undefined }), 0, false, false],
-    ['that leaves is not live, and keeps its id', aSighting({ aliveAt: 0, leaving: true }), 0, false, true],
+    ['LEAVING is not live: one that leaves keeps its id', aSighting({ aliveAt: 0, leaving: true }), 0, false, true],
   ])('%s', (_what, sighting, now, live, inUse) => {
     expect([isLive(sighting, now, INTERVAL_MS), isInUse(sighting, now, INTERVAL_MS)]).toEqual([live, inUse]);
   });

@@ -199,7 +199,7 @@ describe('another token', () => {
     });
   });
 
-  it.each(['FAILED', 'CANCELLED'] as const)('reopens a %s job, which is to be expanded', async (status) => {
+  it.each(['FAILED', 'CANCELLED'] as const)('After a reopening the expansion goes on: a %s job is to be expanded', async (status) => {
     const error = { code: 'JobStalled', message: 'no progress' } as const;
     i.jobs.put(withoutToken(aJob({ status, error, completedTasks: 3, outcome: anOutcome({ status, error }) })));
     await expect(accept({ taskToken: NEW })).resolves.toBe('expand');

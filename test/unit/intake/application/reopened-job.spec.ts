@@ -176,7 +176,7 @@ describe('a crash between the reopening and its moves', () => {
   });
 });
 
-describe('a late finisher of the former run', () => {
+describe('Finisher gives up unless all rows are final and of its run: a late finisher of the former run', () => {
   it.each([
     ['before it reads the rows', 'listBatches'],
     ['before the manifest', 'writeManifest'],
@@ -217,29 +217,32 @@ describe('a late canceller of the former run', () => {
     ['before the manifest', 'writeManifest', []],
     ['before the answer', 'answerToken', []],
     ['before the end', 'end', []],
-  ])('that an operator started and that was paused %s changes nothing', async (_when, call, earlier) => {
-    await w.take();
-    w.received();
-    const paused = pauseAt(call, ...earlier);
-    const late = w.cancelJob.cancel('job-1', 'enough');
-    await paused.reached;
-    await w.finisher().complete('job-1');
-    const manifest = w.results.objects.get('run-1/manifest.json');
-    expect(w.job()).toMatchObject({ status: 'CANCELLED', run: 1 });
-    await w.take(SECOND);
-    const reopened = w.job();
-    paused.release();
-    await late;
-    expect(w.job()).toEqual(reopened);
-    expect(w.results.objects.get('run-1/manifest.json')).toBe(manifest);
-    await w.work();
-    expectWhole();
-  });
+  ])(
+    'Finisher gives up unless all rows are final and of its run: one that an operator started and that was paused %s changes nothing',
+    async (_when, call, earlier) => {
+      await w.take();
+      w.received();
+      const paused = pauseAt(call, ...earlier);
+      const late = w.cancelJob.cancel('job-1', 'enough');
+      await paused.reached;
+      await w.finisher().complete('job-1');
+      const manifest = w.results.objects.get('run-1/manifest.json');
+      expect(w.job()).toMatchObject({ status: 'CANCELLED', run: 1 });
+      await w.take(SECOND);
+      const reopened = w.job();
+      paused.release();
+      await late;
+      expect(w.job()).toEqual(reopened);
+      expect(w.results.objects.get('run-1/manifest.json')).toBe(manifest);
+      await w.work();
+      expectWhole();
+    },
+  );
 
   it.each([
     ['before it lists the batches', 'listBatches'],
     ['before it cancels the first', 'cancelBatch'],
-  ])('that was paused %s takes nothing of the new run down', async (_when, call) => {
+  ])('Batches cancelled IF their run is not newer: one that was paused %s takes nothing of the new run down', async (_when, call) => {
     await w.take();
     w.received();
     w.stepFunctions.close(TOKEN);
@@ -316,7 +319,7 @@ describe('a holder of the former run that does not know yet', () => {
     expectWhole();
   });
 
-  it('counts nothing into the new run', async () => {
+  it('Only into its own run: counts nothing into the new run', async () => {
     await w.take();
     const messages = w.received();
     const { receive, pool } = w.holder('the holder of run 1');

@@ -50,6 +50,8 @@ const ENTRIES = [
   { url: 'https://host/ä.pdf?sig=1,2', key: 'a/ä b.pdf', size: 12, checksum: { algorithm: 'md5', value: MD5_HEX } },
   { url: 'https://host/c.pdf', key: 'c.pdf' },
 ];
+/** `JSON.stringify` leaves both separators as they are. */
+const SEPARATED = { url: 'https://host/a\u2028b.pdf', key: 'a\u2028b\u2029c.pdf' };
 const JSONL = ENTRIES.map((entry) => JSON.stringify(entry)).join('\n');
 const CSV = `url,key,size,md5\n"https://host/ä.pdf?sig=1,2",a/ä b.pdf,12,${MD5_BASE64}\nhttps://host/c.pdf,,,`;
 const TSV = `TsvHttpData-1.0\nhttps://host/a.pdf\t12\t${MD5_BASE64}\nhttps://host/c.pdf\nhttps://host/d.pdf\t7`;
@@ -62,6 +64,12 @@ const TSV_TASKS = [
 const MANIFESTS: [name: string, format: ManifestFormat | undefined, content: string, tasks: object[]][] = [
   ['JSONL', 'jsonl', JSONL, ENTRIES],
   ['JSONL with blank lines', 'jsonl', `\n${JSONL.replace('\n', '\n\n  \n')}\n\n`, ENTRIES],
+  [
+    'JSONL with characters that only look like the end of a line',
+    'jsonl',
+    `${JSON.stringify(SEPARATED)}\n${JSONL}`,
+    [SEPARATED, ...ENTRIES],
+  ],
   ['a JSON array on one line', 'json', JSON.stringify(ENTRIES), ENTRIES],
   ['a JSON array on many lines', 'json', ` \n${JSON.stringify(ENTRIES, null, 2)}\n`, ENTRIES],
   ['CSV with a header', 'csv', CSV, ENTRIES],
