@@ -1,11 +1,13 @@
 import { rename, writeFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
+import { pathToFileURL } from 'node:url';
 import { ExportService } from '../support/export-service.js';
 import type { FaultProxy } from './fault-proxy.js';
 import { letter } from './plan.js';
 
-const SKEWED_CLOCK = fileURLToPath(new URL('./skewed-clock.js', import.meta.url));
+/** npm runs in the project's root; this file runs compiled, from elsewhere. */
+const SKEWED_CLOCK = pathToFileURL(resolve('test/support/skewed-clock.mjs')).href;
 /** A service that could not start, its network being what it is here, is started again, as ECS does. */
 const START_TRIES = 10;
 const START_AGAIN_AFTER_MS = 300;
