@@ -115,7 +115,9 @@ export class HeartbeatOrchestratorService {
       const start = turnStart;
       const timesOf = ({ jobId }: ExportJobEntity) => {
         const slot = start + slotOf(jobId, intervalMs);
-        return this.beatenLastTurn.has(jobId) ? [slot] : [AT_ONCE, slot];
+        if (this.beatenLastTurn.has(jobId)) return [slot];
+        // A slot that has gone by is what the beat at once makes up for.
+        return slot > this.clock.monotonicMs() ? [AT_ONCE, slot] : [AT_ONCE];
       };
       try {
         await this.singleTurn(timesOf, signal);

@@ -157,8 +157,8 @@ const ENDING: readonly Mutation[] = [
     rule: 'An answer only out of FINALIZING',
     fault: 'the token is settled before the outcome is written',
     file: COMPLETE,
-    find: 'const written = await this.jobs.beginFinalizing(job, outcome);',
-    replace: "await this.answer(job, outcome, 'none', []);\n    const written = await this.jobs.beginFinalizing(job, outcome);",
+    find: 'const written = await this.jobs.beginFinalizing(job, outcome)',
+    replace: "await this.answer(job, outcome, 'none', []);\n    const written = await this.jobs.beginFinalizing(job, outcome)",
     specs: [...ON_COMPLETE],
   },
   {
