@@ -190,6 +190,13 @@ export function relationProblems(environment: Environment): string[] {
         `RECLAIM_TTLS.${type} (${ttlMs} ms) is under 5 × BATCH_HEARTBEAT_INTERVAL_MS (${environment.BATCH_HEARTBEAT_INTERVAL_MS} ms): ` +
           'a holder that misses a few beats would lose batches it is still working on. Raise the TTL.',
       );
+  const longestTtlMs = Math.max(0, ...Object.values(ttlsMs));
+  const reclaimedMs = longestTtlMs + environment.RECLAIM_INTERVAL_MS * 2 + beatMs * 2;
+  if (stallMs < reclaimedMs)
+    problems.push(
+      `JOB_STALL_TIMEOUT_MS (${stallMs} ms) is under the longest of RECLAIM_TTLS + 2 × RECLAIM_INTERVAL_MS + 2 × STEP_FUNCTIONS_HEARTBEAT_INTERVAL_MS ` +
+        `(${reclaimedMs} ms): a job whose coordinator dies would end as stalled before another takes its batches over. Raise it, or lower the TTL.`,
+    );
   if (environment.UPLOAD_CONCURRENCY * 8 > environment.TRANSFER_MEMORY_MB)
     problems.push(
       `UPLOAD_CONCURRENCY (${environment.UPLOAD_CONCURRENCY} parts of 8 MiB) does not fit TRANSFER_MEMORY_MB (${environment.TRANSFER_MEMORY_MB}): ` +

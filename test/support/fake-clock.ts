@@ -49,6 +49,11 @@ export class FakeClock extends Clock {
     return next === undefined ? undefined : next.dueAt - this.#nowMs;
   }
 
+  /** Time passes and nobody wakes, as in a process that is frozen. */
+  jump(ms: number): void {
+    this.#nowMs += ms;
+  }
+
   async advance(ms: number): Promise<void> {
     const endMs = this.#nowMs + ms;
     await settled();

@@ -27,6 +27,8 @@ const SUMMARY_ATTRIBUTES =
   'segmentKey, seq, #status, totalTasks';
 const TTL_NAME = { '#ttl': 'ttl' };
 const BYTES_NAME = { '#bytes': 'bytes' };
+/** A batch ends before its job; its row must outlive the job, or no finisher would find all of them. */
+const LONGEST_JOB_DAYS = 7;
 /** What only a running batch has. `heartbeatAt` stays as evidence, `lockToken` for ever. */
 const LEASE_FIELDS = 'lockedBy, claimId, lockedAt, runningShard';
 
@@ -282,7 +284,7 @@ export class DynamoDbBatchRepositoryAdapter extends BatchRepositoryPort {
   }
 
   private expiryS(): number {
-    return expiryS(this.clock, this.settings.retentionDays);
+    return expiryS(this.clock, this.settings.retentionDays + LONGEST_JOB_DAYS);
   }
 
   private async update(

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { AppLogger, Clock, Metrics, newId } from '../../shared/index.js';
+import { AppLogger, Clock, Metrics, newId, Semaphore } from '../../shared/index.js';
 import { failureAnswer, summarize, type FailedTask } from '../domain/answer.js';
 import { isTerminal, type Callback, type ExportJobEntity, type JobError, type JobOutcome } from '../domain/export-job.entity.js';
 import { JobStateVO } from '../domain/job-state.vo.js';
@@ -10,6 +10,8 @@ import { SettleTokenService, type Answer } from './settle-token.service.js';
 
 /** `not-yet`: counts do not add up, or another finisher must have its turn. `interrupted`: shutdown came first; the row stays FINALIZING. */
 export type CompleteOutcome = 'ended' | 'not-yet' | 'interrupted';
+
+const MANIFESTS_AT_ONCE = 8;
 
 /*
  * PROCESSING ─▶ DOWNLOADING ─▶ FINALIZING(outcome) ─▶ COMPLETED | FAILED | CANCELLED
@@ -28,6 +30,7 @@ export class CompleteJobUseCase {
   /** Finishers of this process, one a job: the count that adds up and the orchestrator's net often notice together. */
   private readonly running = new Map<string, Promise<CompleteOutcome>>();
   private readonly stopping = new AbortController();
+  private readonly manifests = new Semaphore(MANIFESTS_AT_ONCE);
 
   constructor(
     private readonly jobs: JobStateRepositoryPort,
@@ -112,13 +115,10 @@ export class CompleteJobUseCase {
     const outcome = job.outcome;
     if (outcome === undefined) throw new Error(`Job ${job.jobId} is FINALIZING without an outcome`);
     const whole = outcome.error === undefined || outcome.error.code === 'JobCompletedWithFailures';
-    if (!whole) await this.batches.cancel(job.jobId, job.run);
-    const rows = await this.batches.list(job.jobId);
-    // Reopened since: the results of a newer run do not belong into this one's manifest.
-    const isReopened = rows.some((row) => row.run > job.run);
-    if (isReopened || (whole && !allFinal(job, rows))) return 'not-yet';
-
-    const { resultKey, firstFailures } = await this.results.writeManifest(job, rows);
+    const manifest = await this.manifests.run(this.stopping.signal, () => this.writeManifest(job, whole));
+    if (manifest === undefined) return 'interrupted';
+    if (manifest === 'not-yet') return 'not-yet';
+    const { resultKey, firstFailures } = manifest;
     const current = await this.jobs.find(job.jobId);
     if (current?.status !== 'FINALIZING' || current.run !== job.run) return 'ended';
 
@@ -127,6 +127,20 @@ export class CompleteJobUseCase {
     const ended = await this.jobs.end(job.jobId, job.run, outcome, { resultKey, callback });
     if (ended.kind === 'written') this.reportEnd(ended.job, callback);
     return 'ended';
+  }
+
+  /** Of no more than a few jobs at a time: each may have a thousand batch rows, and an outage ends with many jobs to finish at once. */
+  private async writeManifest(
+    job: ExportJobEntity,
+    whole: boolean,
+  ): Promise<Awaited<ReturnType<JobResultsPort['writeManifest']>> | 'not-yet'> {
+    if (!whole) await this.batches.cancel(job.jobId, job.run);
+    const rows = await this.batches.list(job.jobId);
+    // Reopened since: the results of a newer run do not belong into this one's manifest.
+    const isReopened = rows.some((row) => row.run > job.run);
+    if (isReopened || (whole && !allFinal(job, rows))) return 'not-yet';
+
+    return this.results.writeManifest(job, rows);
   }
 
   private async answer(

@@ -35,6 +35,8 @@ const AT_ONCE: MonotonicMs = 0;
 
 /** The index finds the jobs of the whole turn first; no slot lies before this. */
 const LOOK_MS = 1_000;
+/** Share of a turn that the look may take before the beats go on without it. */
+const LOOK_SHARE = 1 / 3;
 /** A turn of many tables and jobs may take this long beyond its interval before health speaks of it. */
 const TURN_GRACE_MS = 30_000;
 
@@ -54,7 +56,8 @@ const TURN_GRACE_MS = 30_000;
 export class HeartbeatOrchestratorService {
   private readonly seen: SeenJobs;
   private beatenLastTurn = new Set<string>();
-  private lastLook: Look = { active: 0, mine: [] };
+  private lastLook: Look | undefined;
+  private looking: Promise<'done' | { error: unknown }> | undefined;
   private stopping = new AbortController();
   private loop: Promise<void> | undefined;
   private turn: Promise<HeartbeatTurn> | undefined;
@@ -145,7 +148,7 @@ export class HeartbeatOrchestratorService {
     const turn = { active, mine: mine.length, beats: 0, finishes: 0, repairs: 0 };
     for (const job of mine) {
       const { beat, care } = this.decide(job);
-      if (care === 'finish' && this.care.finish(job)) turn.finishes++;
+      if (care === 'finish' && this.beginFinish(job)) turn.finishes++;
       if (care === 'repair' && this.beginRepair(job, signal)) turn.repairs++;
       if (beat && this.settings.heartbeatEnabled) toBeat.push(...timesOf(job).map((at) => ({ job, at })));
     }
@@ -167,17 +170,34 @@ export class HeartbeatOrchestratorService {
     return { ...turn, beats: beaten.size };
   }
 
+  /** A look that is slow goes on, for the next turn; what it finds late must not make the beats late. */
   private async lookOrRemember(): Promise<Look> {
-    try {
-      this.lastLook = await this.look();
-      this.seen.look(this.lastLook.mine, this.clock.monotonicMs());
-    } catch (error) {
-      this.logger.error('Active jobs could not be read; those of the last look are beaten', {
-        jobs: this.lastLook.mine.length,
-        error: toLoggable(error),
+    this.looking ??= this.lookAndRemember().finally(() => {
+      this.looking = undefined;
+    });
+    const inTime = new AbortController();
+    const limitMs = this.lastLook === undefined ? Infinity : this.settings.heartbeatIntervalMs * LOOK_SHARE;
+    const late = limitMs === Infinity ? [] : [this.clock.sleep(limitMs, inTime.signal).then(() => 'late' as const)];
+    const outcome = await Promise.race([this.looking, ...late]);
+    inTime.abort();
+    const known = this.lastLook ?? { active: 0, mine: [] };
+    if (outcome !== 'done')
+      this.logger.error('Active jobs could not be read in time; those of the last look are beaten', {
+        jobs: known.mine.length,
+        ...(outcome === 'late' ? {} : outcome),
       });
+    return known;
+  }
+
+  private async lookAndRemember(): Promise<'done' | { error: unknown }> {
+    try {
+      const look = await this.look();
+      this.seen.look(look.mine, this.clock.monotonicMs());
+      this.lastLook = look;
+      return 'done';
+    } catch (error) {
+      return { error: toLoggable(error) };
     }
-    return this.lastLook;
   }
 
   private async look(): Promise<Look> {
@@ -195,6 +215,15 @@ export class HeartbeatOrchestratorService {
   private decide(job: ExportJobEntity): HeartbeatDecision {
     const now = this.clock.monotonicMs();
     return decideHeartbeat(job, this.seen.of(job.jobId, now), now, this.settings);
+  }
+
+  private beginFinish(job: ExportJobEntity): boolean {
+    return this.care.finish(job, (outcome) => {
+      const cannotFinish = job.status === 'FINALIZING' && outcome === 'not-yet';
+      this.seen.noteFinish(job.jobId, cannotFinish);
+      if (cannotFinish)
+        this.logger.error('A job is to be answered, but not all of its batches are final: see its batch rows', { jobId: job.jobId });
+    });
   }
 
   private beginRepair(job: ExportJobEntity, signal: AbortSignal): boolean {

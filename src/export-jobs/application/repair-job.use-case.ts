@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { AppLogger, Clock, Metrics, type MonotonicMs } from '../../shared/index.js';
+import { AppLogger, Clock, Metrics, toLoggable, type MonotonicMs } from '../../shared/index.js';
 import type { RepairLimits } from '../domain/decide-heartbeat.js';
 import { decideRepair, type BatchSign } from '../domain/decide-repair.js';
 import { isCounting, type ExportJobEntity } from '../domain/export-job.entity.js';
@@ -14,6 +14,7 @@ export type RepairOutcome = 'alive' | 'counted' | 'quiet' | 'stalled';
 
 /** What the former look at a job's batches showed. */
 interface Look {
+  at: MonotonicMs;
   batches: Map<number, { work: string; beat: string; enqueuedAt: string; enqueuedSince: MonotonicMs }>;
   sentAt: MonotonicMs;
 }
@@ -62,15 +63,18 @@ export class RepairJobUseCase {
       rows.map((row) => signOf(row, former, look, now)),
       {
         someoneWorks: coordinators.someoneWorks(),
-        queueIsEmpty: rows.some(({ status }) => status === 'queued') && (await batches.isQueueEmpty()),
+        queueIsEmpty: await this.isQueueEmpty(job, rows),
         sinceSentMs: now - look.sentAt,
       },
       this.limits,
     );
-    const counted = await this.countUp(job, rows, decision.countUp);
-    await this.sendAgain(job, rows, look, decision.sendAgain);
-    if (counted) return 'counted';
-    if (decision.alive) return 'alive';
+    // What the look has shown stands, whatever becomes of the mending.
+    const counted = await this.attempt(job, () => this.countUp(job, rows, decision.countUp));
+    await this.attempt(job, () => this.sendAgain(job, rows, look, decision.sendAgain));
+    if (counted === true) return 'counted';
+    // Between looks that lie far apart nothing was seen to stand still: the batches could not be read.
+    const wasBlind = former !== undefined && now - former.at > this.limits.repairAfterMs;
+    if (decision.alive || wasBlind) return 'alive';
     return quietMs < this.limits.stallTimeoutMs ? 'quiet' : 'stalled';
   }
 
@@ -83,14 +87,30 @@ export class RepairJobUseCase {
       'Its files that are done stay; start the execution again to fetch the rest.';
     const isStill = (current: ExportJobEntity): boolean =>
       isCounting(current.status) && current.run === job.run && current.lastProgressAt === job.lastProgressAt;
-    logger.error('Job stalled', { jobId: job.jobId, quietS: seconds, progress: JobStateVO.of(job).progress });
+    if ((await completeJob.fail(job.jobId, { code: 'JobStalled', message }, isStill)) === 'not-yet') return;
     metrics.increment('jobs_stalled_total');
-    await completeJob.fail(job.jobId, { code: 'JobStalled', message }, isStill);
+    logger.error('Job stalled', { jobId: job.jobId, quietS: seconds, progress: JobStateVO.of(job).progress });
   }
 
-  /** Forgets the jobs that need no repair any more. */
+  /** Forgets the jobs that are not looked after any more. */
   retain(jobIds: ReadonlySet<string>): void {
     for (const jobId of this.looks.keys()) if (!jobIds.has(jobId)) this.looks.delete(jobId);
+  }
+
+  /** Asked only when it matters; a queue that does not answer is none that is known to be empty. */
+  private async isQueueEmpty(job: ExportJobEntity, rows: readonly BatchSummary[]): Promise<boolean> {
+    if (!rows.some(({ status }) => status === 'queued')) return false;
+    return (await this.attempt(job, () => this.services.batches.isQueueEmpty())) ?? false;
+  }
+
+  /** `undefined`: it did not work; the next look tries again. */
+  private async attempt<T>({ jobId }: ExportJobEntity, work: () => Promise<T>): Promise<T | undefined> {
+    try {
+      return await work();
+    } catch (error) {
+      this.services.logger.warn('A step of a repair failed; the next look tries again', { jobId, error: toLoggable(error) });
+      return undefined;
+    }
   }
 
   private async countUp(
@@ -127,7 +147,7 @@ function lookAt(rows: readonly BatchSummary[], former: Look | undefined, now: Mo
     const enqueuedSince = before?.enqueuedAt === row.enqueuedAt ? before.enqueuedSince : now;
     return [row.batchNo, { work: workOf(row), beat: beatOf(row), enqueuedAt: row.enqueuedAt, enqueuedSince }] as const;
   });
-  return { batches: new Map(batches), sentAt: former?.sentAt ?? -Infinity };
+  return { at: now, batches: new Map(batches), sentAt: former?.sentAt ?? -Infinity };
 }
 
 function signOf(row: BatchSummary, former: Look | undefined, look: Look, now: MonotonicMs): BatchSign {

@@ -26,13 +26,19 @@ export class SeenJobs {
 
   /** A job that was not part of the last look counts as seen `now`. */
   of(jobId: string, now: MonotonicMs): JobSeen {
-    return this.memory.get(jobId) ?? { statusSince: now, progressSince: now, aliveSince: now };
+    return this.memory.get(jobId) ?? { statusSince: now, progressSince: now, aliveSince: now, cannotFinish: false };
   }
 
   /** @param at before the look that found the sign of life */
   noteAlive(jobId: string, at: MonotonicMs): void {
     const seen = this.memory.get(jobId);
     if (seen !== undefined) seen.aliveSince = Math.max(seen.aliveSince, at);
+  }
+
+  /** A finish of the job ended, or found that it cannot. */
+  noteFinish(jobId: string, cannotFinish: boolean): void {
+    const seen = this.memory.get(jobId);
+    if (seen !== undefined) seen.cannotFinish = cannotFinish;
   }
 
   /** A process that was frozen, or could not read its table, has not seen anything unchanged meanwhile. */
@@ -48,6 +54,8 @@ function remember(job: ExportJobEntity, before: Memory | undefined, now: Monoton
   const progress = `${job.run}/${job.lastProgressAt}`;
   const sinceIf = (isSame: boolean, since: MonotonicMs | undefined) => (isSame && since !== undefined ? since + blindMs : now);
   const progressSince = sinceIf(before?.progress === progress, before?.progressSince);
-  const aliveSince = Math.max(progressSince, before === undefined ? now : before.aliveSince + blindMs);
-  return { status, progress, statusSince: sinceIf(before?.status === status, before?.statusSince), progressSince, aliveSince };
+  const aliveSince = Math.max(progressSince, before === undefined ? now : Math.min(now, before.aliveSince + blindMs));
+  const statusSince = sinceIf(before?.status === status, before?.statusSince);
+  const cannotFinish = before?.status === status && before.cannotFinish;
+  return { status, progress, statusSince, progressSince, aliveSince, cannotFinish };
 }

@@ -14,6 +14,8 @@ export interface JobSeen {
   progressSince: MonotonicMs;
   /** The last sign of life of any kind: progress of the job, or what a repair found in its batches. */
   aliveSince: MonotonicMs;
+  /** Its finisher, which decided on its counts, does not find all batches final: nothing will end it by itself. */
+  cannotFinish: boolean;
 }
 
 export interface RepairLimits {
@@ -33,7 +35,11 @@ export interface HeartbeatDecision {
 export function decideHeartbeat(job: ExportJobEntity, seen: JobSeen, now: MonotonicMs, limits: RepairLimits): HeartbeatDecision {
   if (isTerminal(job.status)) return { beat: false, care: 'none' };
   const hasToken = job.taskToken !== undefined;
-  if (!isCounting(job.status)) return { beat: hasToken, care: now - seen.statusSince > FINALIZING_STUCK_MS ? 'finish' : 'none' };
+  if (!isCounting(job.status)) {
+    const inStatusMs = now - seen.statusSince;
+    const isStuck = seen.cannotFinish && inStatusMs >= limits.stallTimeoutMs;
+    return { beat: hasToken && !isStuck, care: inStatusMs > FINALIZING_STUCK_MS ? 'finish' : 'none' };
+  }
   if (job.status === 'DOWNLOADING' && JobStateVO.of(job).addsUp) return { beat: hasToken, care: 'finish' };
   const isQuiet = now - seen.progressSince >= limits.repairAfterMs;
   return { beat: hasToken && now - seen.aliveSince < limits.stallTimeoutMs, care: isQuiet ? 'repair' : 'none' };

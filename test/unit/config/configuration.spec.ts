@@ -134,6 +134,13 @@ describe('problems of the environment', () => {
     ],
     ['the visibility heartbeat is over a third of the timeout', { SQS_VISIBILITY_TIMEOUT_S: '59' }, /show the message to a second worker/],
     ['a TTL is under five batch heartbeats', { RECLAIM_TTLS: '{"download": 49999}' }, /would lose batches it is still working on/],
+    [
+      'a stalled job ends before its batches are reclaimed',
+      { RECLAIM_TTLS: '{"download": 510001}' },
+      /would end as stalled before another takes/,
+    ],
+    ['a stalled job ends before its repair', { JOB_REPAIR_AFTER_MS: '200001' }, /before a repair has had time to work/],
+    ['the stall timeout is under three visibility timeouts', { SQS_VISIBILITY_TIMEOUT_S: '201' }, /too late to save its job/],
     ['the parts of an upload do not fit the memory', { UPLOAD_CONCURRENCY: '9' }, /never have that many parts in flight/],
   ])('name the harm when %s', (_name, environment, harm) => {
     const found = problems(environment);
@@ -146,6 +153,9 @@ describe('problems of the environment', () => {
     { STATE_MACHINE_HEARTBEAT_S: '150', COORDINATOR_HEARTBEAT_INTERVAL_MS: '30000' },
     { SQS_VISIBILITY_TIMEOUT_S: '60' },
     { RECLAIM_TTLS: '{"download": 50000}' },
+    { RECLAIM_TTLS: '{"download": 510000}' },
+    { JOB_REPAIR_AFTER_MS: '200000' },
+    { SQS_VISIBILITY_TIMEOUT_S: '200' },
     { UPLOAD_CONCURRENCY: '8' },
   ])('are none at the very limit: %j', (environment) => {
     expect(problems(environment)).toEqual([]);

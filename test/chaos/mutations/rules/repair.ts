@@ -104,8 +104,8 @@ export const REPAIR_MUTATIONS: readonly Mutation[] = [
     rule: 'Finish and repair never stand in front of a beat',
     fault: 'a turn waits for a finish before it beats',
     file: ORCHESTRATOR,
-    find: "if (care === 'finish' && this.care.finish(job)) turn.finishes++;",
-    replace: "if (care === 'finish' && this.care.finish(job)) turn.finishes++;\n      await this.care.idle();",
+    find: "if (care === 'finish' && this.beginFinish(job)) turn.finishes++;",
+    replace: "if (care === 'finish' && this.beginFinish(job)) turn.finishes++;\n      await this.care.idle();",
     specs: ON_ORCHESTRATOR,
   },
   {

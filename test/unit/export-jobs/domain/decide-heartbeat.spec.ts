@@ -12,7 +12,9 @@ const seen = (inStatusMs: number, noProgressMs = 0, quietMs = noProgressMs): Job
   statusSince: NOW - inStatusMs,
   progressSince: NOW - noProgressMs,
   aliveSince: NOW - quietMs,
+  cannotFinish: false,
 });
+const stuck = (inStatusMs: number): JobSeen => ({ ...seen(inStatusMs), cannotFinish: true });
 
 describe('decideHeartbeat', () => {
   it.each([
@@ -32,6 +34,9 @@ describe('decideHeartbeat', () => {
       seen(0, 900_000),
       { beat: true, care: 'none' },
     ],
+    ['beats a job whose finisher waits for a batch', aJob({ status: 'FINALIZING' }), stuck(599_999), { beat: true, care: 'finish' }],
+    ['beats a job that cannot be finished no more', aJob({ status: 'FINALIZING' }), stuck(600_000), { beat: false, care: 'finish' }],
+    ['beats a job that is settled for longer than that', aJob({ status: 'FINALIZING' }), seen(900_000), { beat: true, care: 'finish' }],
     ['leaves a job its two minutes', aJob(), seen(0, 119_999), { beat: true, care: 'none' }],
     ['repairs a job without progress, and beats it', aJob(), seen(0, 120_000), { beat: true, care: 'repair' }],
     ['repairs an expansion without progress', aJobWithoutPlan(), seen(0, 120_000), { beat: true, care: 'repair' }],
