@@ -9,11 +9,21 @@ import { StepFunctionsPort, type TokenAnswer } from './step-functions.port.js';
 /** Share of a turn's beats that may be answered InvalidToken before our own configuration is the likelier cause. */
 const MOSTLY_INVALID = 0.5;
 const ENOUGH_BEATS_TO_JUDGE = 4;
+const OUR_CONFIGURATION = 'Step Functions does not know the tokens of jobs: check region and account of this service; nothing is cancelled';
 
 /** What the beats of one turn were answered, as far as it can only be judged together. */
 interface TurnAnswers {
   calls: Promise<void>[];
   invalid: { job: ExportJobEntity; taskToken: string }[];
+  /** What went wrong, by what is said of it: one line a turn, also when it went wrong a thousand times. */
+  troubles: Map<string, Trouble>;
+}
+
+interface Trouble {
+  level: 'warn' | 'error';
+  beats: number;
+  /** Of the first of them. */
+  first: Record<string, unknown>;
 }
 
 /**
@@ -25,7 +35,7 @@ export class TaskHeartbeatService {
   private readonly inFlight = new Set<Promise<void>>();
   /** By token, of the jobs that are still beaten. */
   private readonly acceptedAt = new Map<string, MonotonicMs>();
-  private turn: TurnAnswers = { calls: [], invalid: [] };
+  private turn = noAnswers();
   private nextSendAt: MonotonicMs = 0;
 
   constructor(
@@ -49,18 +59,18 @@ export class TaskHeartbeatService {
 
   /** The turn's beats are sent: once they are answered, its InvalidTokens are judged together. Does not wait for that. */
   endTurn(): void {
-    const { calls, invalid } = this.turn;
-    this.turn = { calls: [], invalid: [] };
-    void this.track(Promise.allSettled(calls).then(() => this.judgeInvalid(invalid, calls.length)));
+    const { turn } = this;
+    this.turn = noAnswers();
+    void this.track(Promise.allSettled(turn.calls).then(() => this.judge(turn)));
   }
 
   /** The first beat of a job, at once: HeartbeatSeconds has been running since before the message was sent. */
   async beatNow(job: ExportJobEntity): Promise<void> {
-    const alone: TurnAnswers = { calls: [], invalid: [] };
+    const alone = noAnswers();
     if (job.taskToken === undefined) return;
     await this.placeInBucket();
     await this.sendNow(job, job.taskToken, AbortSignal.abort(), alone);
-    await this.judgeInvalid(alone.invalid, 1);
+    await this.judge(alone);
   }
 
   /** Forgets what was accepted for tokens that are not beaten any more. */
@@ -96,7 +106,7 @@ export class TaskHeartbeatService {
       await this.placeInBucket(retrySignal);
       if (!retrySignal.aborted) await this.send(job, taskToken, turn);
     } catch (error) {
-      this.logger.error('A task heartbeat could not be recorded', { jobId: job.jobId, error: toLoggable(error) });
+      note(turn, 'error', 'Task heartbeats could not be recorded', job, { error: toLoggable(error) });
     }
   }
 
@@ -124,7 +134,7 @@ export class TaskHeartbeatService {
       case 'unavailable':
       case 'key-unusable':
       case 'answer-unusable':
-        this.logger.warn('Task heartbeat failed; the work goes on', { jobId: job.jobId, reason: answer.reason });
+        note(turn, 'warn', 'Task heartbeats failed; the work goes on', job, { reason: answer.reason });
         break;
     }
     return answer;
@@ -146,24 +156,29 @@ export class TaskHeartbeatService {
   }
 
   /** A token that was accepted before and is garbled now has lost its execution, unless most tokens are: then we have lost our way. */
-  private async judgeInvalid(invalid: TurnAnswers['invalid'], beats: number): Promise<void> {
-    const mostly = beats >= ENOUGH_BEATS_TO_JUDGE && invalid.length > beats * MOSTLY_INVALID;
+  private async judge(turn: TurnAnswers): Promise<void> {
+    const { invalid, calls, troubles } = turn;
+    const mostly = calls.length >= ENOUGH_BEATS_TO_JUDGE && invalid.length > calls.length * MOSTLY_INVALID;
     for (const { job, taskToken } of invalid) {
       const wasAccepted = this.acceptedAt.has(taskToken) || job.lastHeartbeatAt !== undefined;
-      if (wasAccepted && !mostly)
+      if (!wasAccepted || mostly) note(turn, 'error', OUR_CONFIGURATION, job);
+      else
         await this.onGone(job, taskToken, 'InvalidToken').catch((error: unknown) =>
-          this.logger.error('A job without an execution could not be cancelled; the next turn tries again', {
-            jobId: job.jobId,
+          note(turn, 'error', 'Jobs without an execution could not be cancelled; the next turn tries again', job, {
             error: toLoggable(error),
           }),
         );
-      else
-        this.logger.error(
-          'Step Functions does not know the token of a job: check region and account of this service; nothing is cancelled',
-          {
-            jobId: job.jobId,
-          },
-        );
     }
+    for (const [message, { level, beats, first }] of troubles) this.logger[level](message, { beats, ...first });
   }
+}
+
+function noAnswers(): TurnAnswers {
+  return { calls: [], invalid: [], troubles: new Map() };
+}
+
+function note({ troubles }: TurnAnswers, level: Trouble['level'], message: string, { jobId }: ExportJobEntity, fields: object = {}): void {
+  const trouble = troubles.get(message) ?? { level, beats: 0, first: { jobId, ...fields } };
+  trouble.beats++;
+  troubles.set(message, trouble);
 }

@@ -66,7 +66,17 @@ describe('an accepted beat', () => {
     f.gate.next('recordHeartbeat', 'unavailable');
     await beat();
     expect(f.metrics.total('heartbeat_success_total')).toBe(1);
-    expect(f.logger.messages('error')).toEqual(['A task heartbeat could not be recorded']);
+    heartbeats.endTurn();
+    await heartbeats.idle();
+    expect(f.logger.messages('error')).toEqual(['Task heartbeats could not be recorded']);
+  });
+
+  it('leaves one line a turn when a hundred could not be recorded', async () => {
+    f.gate.next('recordHeartbeat', ...Array.from({ length: 100 }, () => 'unavailable' as const));
+    for (let index = 0; index < 100; index++) await beat();
+    heartbeats.endTurn();
+    await heartbeats.idle();
+    expect(f.logger.messages('error')).toEqual(['Task heartbeats could not be recorded']);
   });
 
   it('tells how late it was for its slot', async () => {
