@@ -119,8 +119,11 @@ export class ExportJobConsumer implements LifecyclePart {
       await this.queue.delete(receiptHandle);
     } catch (error) {
       await held.stop();
-      if (held.error === undefined) await this.giveBack(message, error);
-      else this.tools.logger.warn('Job message was lost while it was worked on: another has it', { messageId });
+      if (held.error !== undefined)
+        return this.tools.logger.warn('Job message was lost while it was worked on: another has it', { messageId });
+      await this.giveBack(message, error);
+      // The loop logs it and slows down: cut off from our tables, we must not spend the receives of the whole fleet's messages.
+      if (!this.stopping.signal.aborted && !isYielded(error)) throw error;
     }
   }
 
@@ -197,8 +200,7 @@ export class ExportJobConsumer implements LifecyclePart {
     const { messageId, receiptHandle, receiveCount, body } = message;
     const { logger } = this.tools;
     const shuttingDown = this.stopping.signal.aborted;
-    if (shuttingDown) logger.info('Job message handed back', { messageId });
-    else logger.error('Job message failed and comes again', { messageId, receiveCount, error: toLoggable(error) });
+    if (shuttingDown || isYielded(error)) logger.info('Job message handed back', { messageId, receiveCount, error: toLoggable(error) });
     try {
       if (shuttingDown && receiveCount >= MAX_RECEIVE_COUNT) {
         await this.queue.send({ body });
@@ -213,6 +215,11 @@ export class ExportJobConsumer implements LifecyclePart {
 /** The job that this message made, or goes on with: not one that other messages have brought further. */
 function isOf(request: ExportRequest, job: ExportJobEntity): boolean {
   return job.requestHash === request.requestHash && job.taskToken === request.taskToken;
+}
+
+/** It is someone else's turn: nothing of ours has failed. */
+function isYielded(error: unknown): boolean {
+  return error instanceof AppError && error.disposition === 'yield';
 }
 
 /** The first says what is wrong as a whole; each of the others names a line. */

@@ -116,6 +116,21 @@ describe('ExportJobConsumer', () => {
     await stop();
   });
 
+  it('takes in less and less while nothing can be done for a message: others may be able to', async () => {
+    i.gate.next('createIfAbsent', ...Array.from({ length: 100 }, () => 'unavailable' as const));
+    for (let receives = 1; receives <= 8; receives++) {
+      queue.put({ ...MESSAGE, jobId: `job-${receives}` });
+      await eventually(async () => {
+        if (queue.shownAgain.length < receives) await i.clock.advance(100);
+        return queue.shownAgain.length === receives;
+      });
+    }
+    // A receive that is under way at a failure is not called back: there are three pauses, of half of 1, 2 and 4 s at least.
+    expect(i.clock.monotonicMs()).toBeGreaterThanOrEqual(3_500);
+    expect(i.logger.messages('error')).toEqual(Array.from({ length: 8 }, () => 'Jobs queue: a handler failed'));
+    await stop();
+  });
+
   it('on the last receive fails the job with ExportIntakeFailed', async () => {
     i.gate.next('spool', 'unavailable');
     queue.put(MESSAGE, LAST_RECEIVE);
