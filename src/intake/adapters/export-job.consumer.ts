@@ -8,7 +8,7 @@ import {
   type SqsQueue,
   type VisibilityPort,
 } from '../../platform/sqs/index.js';
-import { AppError, toLoggable, type AppLogger, type Clock, type Metrics } from '../../shared/index.js';
+import { AppError, retryUntil, toLoggable, type AppLogger, type Clock, type Metrics } from '../../shared/index.js';
 import type { AcceptJobUseCase } from '../application/accept-job.use-case.js';
 import { MANIFEST_REJECTED, type ExpandJobUseCase } from '../application/expand-job.use-case.js';
 import { ExpansionTurns } from '../application/expansion-turns.js';
@@ -25,6 +25,8 @@ const MAX_ACCEPTED = 1_000;
 const MAX_ACCEPTED_BYTES = 64 * 1024 * 1024;
 /** The jobs queue's own maxReceiveCount: after this receive the message goes to the dead-letter queue. */
 const MAX_RECEIVE_COUNT = 5;
+/** Between two tries to give a message up on its last receive. */
+const LAST_RECEIVE_BACKOFF = { baseMs: 1_000, capMs: 30_000 };
 /** A message that failed for our own reasons comes back after this, times the number of its receives. */
 const COME_BACK_S = 10;
 
@@ -142,17 +144,26 @@ export class ExportJobConsumer implements LifecyclePart {
   }
 
   private async take(message: ReceivedMessage, request: ExportRequest, signal: AbortSignal): Promise<void> {
-    const { acceptJob, expandJob } = this.useCases;
     const { jobId } = request;
     this.tools.logger.debug('Job message received', { jobId, messageId: message.messageId, traceId: message.traceHeader });
+    try {
+      await this.acceptAndExpand(message, request, signal);
+    } catch (error) {
+      if (message.receiveCount >= MAX_RECEIVE_COUNT) await this.failIntake(message, request, error, signal);
+      throw error;
+    }
+  }
+
+  private async acceptAndExpand(message: ReceivedMessage, request: ExportRequest, signal: AbortSignal): Promise<void> {
+    const { acceptJob, expandJob } = this.useCases;
+    const { jobId } = request;
     try {
       if ((await acceptJob.accept(request, signal)) === 'acknowledge') return;
       await this.whileAccepted(message, () => this.expansions.run(jobId, signal, () => expandJob.expand(request, signal)));
       signal.throwIfAborted();
     } catch (error) {
-      if (error instanceof AppError && error.code === MANIFEST_REJECTED) return this.rejectManifest(message, request, error, signal);
-      if (!signal.aborted && message.receiveCount >= MAX_RECEIVE_COUNT) await this.failIntake(message, request, error, signal);
-      throw error;
+      if (!(error instanceof AppError && error.code === MANIFEST_REJECTED)) throw error;
+      await this.rejectManifest(message, request, error, signal);
     }
   }
 
@@ -181,15 +192,31 @@ export class ExportJobConsumer implements LifecyclePart {
     await rejectMessage.reject({ body: message.body, reasons, jobId: request.jobId }, signal);
   }
 
-  /** After this receive the message is gone, so its token must be answered now: with its job, or alone if there is none. */
+  /** After this receive the message is gone, so its token is answered now: the message is held for as long as the tables do not say how. */
   private async failIntake(message: ReceivedMessage, request: ExportRequest, error: unknown, signal: AbortSignal): Promise<void> {
+    const { clock, logger } = this.tools;
+    const reason = `The job could not be taken in after ${message.receiveCount} receives (${toLoggable(error).name}); its message is on the dead-letter queue.`;
+    await retryUntil<void>(
+      async (attempt) => {
+        try {
+          return { done: true, value: await this.answerIntake(request, reason, isYielded(error), signal) };
+        } catch (failure) {
+          logger.warn('Job message cannot be given up yet', { jobId: request.jobId, attempt, error: toLoggable(failure) });
+          return { done: false };
+        }
+      },
+      { clock, backoff: LAST_RECEIVE_BACKOFF, signal },
+    );
+  }
+
+  /** With its job; alone, when no row has the token: then nobody else answers it. One that is dead says so, and nothing has changed. */
+  private async answerIntake(request: ExportRequest, reason: string, inOtherHands: boolean, signal: AbortSignal): Promise<void> {
     const { completeJob, jobs, rejectMessage } = this.useCases;
     const { jobId, taskToken } = request;
-    const reason = `The job could not be taken in after ${message.receiveCount} receives (${toLoggable(error).name}); its message is on the dead-letter queue.`;
     const failure = { code: 'ExportIntakeFailed', message: reason } as const;
     const row = await jobs.find(jobId);
-    if (row === undefined && taskToken !== undefined) return rejectMessage.fail(failure, { jobId, taskToken }, signal);
-    await completeJob.fail(jobId, failure, (job) => isOf(request, job) && job.status === 'PROCESSING');
+    if (taskToken !== undefined && row?.taskToken !== taskToken) return rejectMessage.fail(failure, { jobId, taskToken }, signal);
+    if (!inOtherHands) await completeJob.fail(jobId, failure, (job) => isOf(request, job) && job.status === 'PROCESSING');
   }
 
   /**
