@@ -26,11 +26,11 @@ export class ExpansionProgress {
   stamp(): void {
     if (this.clock.monotonicMs() - this.lastStampAt < STAMP_INTERVAL_MS) return;
     this.lastStampAt = this.clock.monotonicMs();
-    this.jobs.touchProgress(this.job.jobId, this.job.run).then(
-      ({ kind }) => {
-        if (kind === 'refused') this.ended.abort();
-      },
-      () => undefined,
-    );
+    void this.touch();
+  }
+
+  private async touch(): Promise<void> {
+    const stamped = await this.jobs.touchProgress(this.job.jobId, this.job.run).catch(() => undefined);
+    if (stamped?.kind === 'refused') this.ended.abort();
   }
 }
