@@ -8,7 +8,7 @@ import {
   type SqsQueue,
   type VisibilityPort,
 } from '../../platform/sqs/index.js';
-import { AppError, toLoggable, type AppLogger, type Clock, type Metrics } from '../../shared/index.js';
+import { AppError, retryUntil, toLoggable, type AppLogger, type Clock, type Metrics } from '../../shared/index.js';
 import type { AcceptJobUseCase } from '../application/accept-job.use-case.js';
 import { MANIFEST_REJECTED, type ExpandJobUseCase } from '../application/expand-job.use-case.js';
 import { ExpansionTurns } from '../application/expansion-turns.js';
@@ -25,6 +25,8 @@ const MAX_ACCEPTED = 1_000;
 const MAX_ACCEPTED_BYTES = 64 * 1024 * 1024;
 /** The jobs queue's own maxReceiveCount: after this receive the message goes to the dead-letter queue. */
 const MAX_RECEIVE_COUNT = 5;
+/** Between two tries to give a message up on its last receive. */
+const LAST_RECEIVE_BACKOFF = { baseMs: 1_000, capMs: 30_000 };
 /** A message that failed for our own reasons comes back after this, times the number of its receives. */
 const COME_BACK_S = 10;
 
@@ -119,8 +121,11 @@ export class ExportJobConsumer implements LifecyclePart {
       await this.queue.delete(receiptHandle);
     } catch (error) {
       await held.stop();
-      if (held.error === undefined) await this.giveBack(message, error);
-      else this.tools.logger.warn('Job message was lost while it was worked on: another has it', { messageId });
+      if (held.error !== undefined)
+        return this.tools.logger.warn('Job message was lost while it was worked on: another has it', { messageId });
+      await this.giveBack(message, error);
+      // The loop logs it and slows down: cut off from our tables, we must not spend the receives of the whole fleet's messages.
+      if (!this.stopping.signal.aborted && !isYielded(error)) throw error;
     }
   }
 
@@ -139,17 +144,26 @@ export class ExportJobConsumer implements LifecyclePart {
   }
 
   private async take(message: ReceivedMessage, request: ExportRequest, signal: AbortSignal): Promise<void> {
-    const { acceptJob, expandJob } = this.useCases;
     const { jobId } = request;
     this.tools.logger.debug('Job message received', { jobId, messageId: message.messageId, traceId: message.traceHeader });
+    try {
+      await this.acceptAndExpand(message, request, signal);
+    } catch (error) {
+      if (message.receiveCount >= MAX_RECEIVE_COUNT) await this.failIntake(message, request, error, signal);
+      throw error;
+    }
+  }
+
+  private async acceptAndExpand(message: ReceivedMessage, request: ExportRequest, signal: AbortSignal): Promise<void> {
+    const { acceptJob, expandJob } = this.useCases;
+    const { jobId } = request;
     try {
       if ((await acceptJob.accept(request, signal)) === 'acknowledge') return;
       await this.whileAccepted(message, () => this.expansions.run(jobId, signal, () => expandJob.expand(request, signal)));
       signal.throwIfAborted();
     } catch (error) {
-      if (error instanceof AppError && error.code === MANIFEST_REJECTED) return this.rejectManifest(message, request, error, signal);
-      if (!signal.aborted && message.receiveCount >= MAX_RECEIVE_COUNT) await this.failIntake(message, request, error, signal);
-      throw error;
+      if (!(error instanceof AppError && error.code === MANIFEST_REJECTED)) throw error;
+      await this.rejectManifest(message, request, error, signal);
     }
   }
 
@@ -178,15 +192,31 @@ export class ExportJobConsumer implements LifecyclePart {
     await rejectMessage.reject({ body: message.body, reasons, jobId: request.jobId }, signal);
   }
 
-  /** After this receive the message is gone, so its token must be answered now: with its job, or alone if there is none. */
+  /** After this receive the message is gone, so its token is answered now: the message is held for as long as the tables do not say how. */
   private async failIntake(message: ReceivedMessage, request: ExportRequest, error: unknown, signal: AbortSignal): Promise<void> {
+    const { clock, logger } = this.tools;
+    const reason = `The job could not be taken in after ${message.receiveCount} receives (${toLoggable(error).name}); its message is on the dead-letter queue.`;
+    await retryUntil<void>(
+      async (attempt) => {
+        try {
+          return { done: true, value: await this.answerIntake(request, reason, isYielded(error), signal) };
+        } catch (failure) {
+          logger.warn('Job message cannot be given up yet', { jobId: request.jobId, attempt, error: toLoggable(failure) });
+          return { done: false };
+        }
+      },
+      { clock, backoff: LAST_RECEIVE_BACKOFF, signal },
+    );
+  }
+
+  /** With its job; alone, when no row has the token: then nobody else answers it. One that is dead says so, and nothing has changed. */
+  private async answerIntake(request: ExportRequest, reason: string, inOtherHands: boolean, signal: AbortSignal): Promise<void> {
     const { completeJob, jobs, rejectMessage } = this.useCases;
     const { jobId, taskToken } = request;
-    const reason = `The job could not be taken in after ${message.receiveCount} receives (${toLoggable(error).name}); its message is on the dead-letter queue.`;
     const failure = { code: 'ExportIntakeFailed', message: reason } as const;
     const row = await jobs.find(jobId);
-    if (row === undefined && taskToken !== undefined) return rejectMessage.fail(failure, { jobId, taskToken }, signal);
-    await completeJob.fail(jobId, failure, (job) => isOf(request, job) && job.status === 'PROCESSING');
+    if (taskToken !== undefined && row?.taskToken !== taskToken) return rejectMessage.fail(failure, { jobId, taskToken }, signal);
+    if (!inOtherHands) await completeJob.fail(jobId, failure, (job) => isOf(request, job) && job.status === 'PROCESSING');
   }
 
   /**
@@ -197,8 +227,7 @@ export class ExportJobConsumer implements LifecyclePart {
     const { messageId, receiptHandle, receiveCount, body } = message;
     const { logger } = this.tools;
     const shuttingDown = this.stopping.signal.aborted;
-    if (shuttingDown) logger.info('Job message handed back', { messageId });
-    else logger.error('Job message failed and comes again', { messageId, receiveCount, error: toLoggable(error) });
+    if (shuttingDown || isYielded(error)) logger.info('Job message handed back', { messageId, receiveCount, error: toLoggable(error) });
     try {
       if (shuttingDown && receiveCount >= MAX_RECEIVE_COUNT) {
         await this.queue.send({ body });
@@ -213,6 +242,11 @@ export class ExportJobConsumer implements LifecyclePart {
 /** The job that this message made, or goes on with: not one that other messages have brought further. */
 function isOf(request: ExportRequest, job: ExportJobEntity): boolean {
   return job.requestHash === request.requestHash && job.taskToken === request.taskToken;
+}
+
+/** It is someone else's turn: nothing of ours has failed. */
+function isYielded(error: unknown): boolean {
+  return error instanceof AppError && error.disposition === 'yield';
 }
 
 /** The first says what is wrong as a whole; each of the others names a line. */

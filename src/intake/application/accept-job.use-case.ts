@@ -13,12 +13,17 @@ import {
   TaskHeartbeatService,
   type ExportJobEntity,
 } from '../../export-jobs/index.js';
-import { AppError, AppLogger, Clock } from '../../shared/index.js';
+import { AppError, AppLogger, Clock, type BackoffPolicy } from '../../shared/index.js';
 import { decideAccept } from '../domain/decide-accept.js';
 import type { ExportRequest } from '../domain/export-request.js';
 
 /** `expand`: the job is ours to expand · `acknowledge`: delete the message, nothing else is owed to it. */
 export type AcceptOutcome = 'expand' | 'acknowledge';
+
+/** A job that is being answered is looked at again after this, and later each time. */
+const LOOK_AGAIN: BackoffPolicy = { baseMs: 500, capMs: 30_000 };
+/** Looks at it, about a minute's: then its message comes again. */
+const MAX_LOOKS = 7;
 
 /**
  * Makes a job of a message, or finds out what a message means for a job that is there. Never waits behind an expansion:
@@ -55,7 +60,8 @@ export class AcceptJobUseCase {
       createdAt: this.clock.nowIso(),
     });
     if (kind === 'created') this.logger.info('Job accepted', { jobId });
-    for (let current: ExportJobEntity | undefined = job; current !== undefined;) {
+    let current: ExportJobEntity | undefined = job;
+    for (let look = 1; current !== undefined; look++) {
       const decision = decideAccept(current, request);
       switch (decision.kind) {
         case 'expand':
@@ -67,7 +73,7 @@ export class AcceptJobUseCase {
         case 'conflict':
           return this.refuse(request, 'The jobId belongs to another request: give each export an execution name of its own.', signal);
         case 'prove-token': {
-          const outcome = await this.proveToken(current, request, signal);
+          const outcome = await this.proveToken(current, request, look, signal);
           if (outcome !== 'look-again') return outcome;
           current = await this.jobs.find(jobId);
         }
@@ -82,7 +88,12 @@ export class AcceptJobUseCase {
   }
 
   /** Another token counts only once a beat with it was accepted: it may be a late duplicate of a dead one. */
-  private async proveToken(job: ExportJobEntity, request: ExportRequest, signal: AbortSignal): Promise<AcceptOutcome | 'look-again'> {
+  private async proveToken(
+    job: ExportJobEntity,
+    request: ExportRequest,
+    look: number,
+    signal: AbortSignal,
+  ): Promise<AcceptOutcome | 'look-again'> {
     const { jobId, taskToken = '' } = request;
     if (!(await this.isAlive(taskToken))) {
       this.logger.info('Job message acknowledged: its token is gone', { jobId, status: job.status });
@@ -94,9 +105,7 @@ export class AcceptJobUseCase {
       return 'look-again';
     }
     if (job.status === 'FINALIZING') {
-      await this.completeJob.complete(jobId);
-      await this.clock.sleep(500, signal);
-      if (signal.aborted) throw new AppError('ACCEPT_INTERRUPTED', 'The message comes again elsewhere', { disposition: 'yield' });
+      await this.helpToFinish(jobId, look, signal);
       return 'look-again';
     }
     if (job.taskToken !== undefined && (await this.isAlive(job.taskToken)))
@@ -104,6 +113,14 @@ export class AcceptJobUseCase {
     const replaced = await this.jobs.replaceToken(job, taskToken);
     if (replaced.kind === 'written') this.logger.info('Job goes on with a new task token', { jobId, attempt: replaced.job.attempt });
     return 'look-again';
+  }
+
+  private async helpToFinish(jobId: string, look: number, signal: AbortSignal): Promise<void> {
+    await this.completeJob.complete(jobId);
+    if (look > MAX_LOOKS)
+      throw new AppError('JOB_STILL_FINALIZING', 'The job is still being answered; the message comes again', { disposition: 'yield' });
+    await this.clock.sleep(Math.min(LOOK_AGAIN.capMs, LOOK_AGAIN.baseMs * 2 ** (look - 1)), signal);
+    if (signal.aborted) throw new AppError('ACCEPT_INTERRUPTED', 'The message comes again elsewhere', { disposition: 'yield' });
   }
 
   private async answerAsCompleted(job: ExportJobEntity, taskToken: string, signal: AbortSignal): Promise<AcceptOutcome> {

@@ -13,14 +13,13 @@ import {
 import { AppError, AppLogger, Clock, newId } from '../../shared/index.js';
 import { batchSizeFor, type ExportRequest } from '../domain/export-request.js';
 import type { ManifestTask } from '../domain/manifest-task.js';
+import { ExpansionProgress } from './expansion-progress.js';
 import { ManifestPort, type SpooledManifest } from './manifest.port.js';
 import { SegmentWriterPort } from './segment-writer.port.js';
 
 /** Code of the error that says that the sender's manifest cannot be used; its cause says why. */
 export const MANIFEST_REJECTED = 'MANIFEST_REJECTED';
 
-/** While a long manifest is read, the job says so this often. */
-const PROGRESS_INTERVAL_MS = 10_000;
 /** Segments written at the same time. */
 const SEGMENTS_AT_ONCE = 4;
 
@@ -60,30 +59,45 @@ export class ExpandJobUseCase {
 
   /** The job with its plan, ours or the winner's; `undefined` when it is not ours to expand any more. */
   private async plan(job: ExportJobEntity, request: ExportRequest, signal: AbortSignal): Promise<ExportJobEntity | undefined> {
-    const manifest = await this.spool(job, request, signal);
+    const progress = new ExpansionProgress(job, this.jobs, this.clock);
     try {
-      const plan = await this.writeSegments(job, request, manifest, signal);
-      const recorded = await this.jobs.recordPlan(job.jobId, job.run, plan);
-      if (recorded.kind === 'written') {
-        this.logger.info('Job expanded', {
-          jobId: job.jobId,
-          totalTasks: plan.totalTasks,
-          batches: plan.batchCount,
-          batchSize: plan.batchSize,
-        });
-        return recorded.job;
-      }
-    } finally {
-      await manifest.dispose();
+      const planned = await this.planAnew(job, request, progress, AbortSignal.any([signal, progress.over]));
+      if (planned !== undefined) return planned;
+    } catch (error) {
+      // A job that is over owes its message nothing, whatever this expansion then met.
+      if (!progress.over.aborted) throw error;
+      this.logger.info('Expansion ended: the job is over', { jobId: job.jobId, run: job.run });
     }
     const current = await this.jobs.find(job.jobId);
     return current?.status === 'PROCESSING' && current.run === job.run && current.plan !== undefined ? current : undefined;
   }
 
-  /** What is at fault here is the sender's manifest, and nothing later on is. */
-  private async spool(job: ExportJobEntity, request: ExportRequest, signal: AbortSignal): Promise<SpooledManifest> {
+  /** `undefined` when another plan is recorded, or the job is not to be expanded any more. */
+  private async planAnew(
+    job: ExportJobEntity,
+    request: ExportRequest,
+    progress: ExpansionProgress,
+    signal: AbortSignal,
+  ): Promise<ExportJobEntity | undefined> {
+    const manifest = await this.spool(request, progress, signal);
     try {
-      return await this.manifests.spool(request, signal, this.progressStamp(job));
+      const plan = await this.writeSegments(job, request, manifest, progress, signal);
+      const recorded = await this.jobs.recordPlan(job.jobId, job.run, plan);
+      if (recorded.kind === 'written') {
+        const { totalTasks, batchCount: batches, batchSize } = plan;
+        this.logger.info('Job expanded', { jobId: job.jobId, totalTasks, batches, batchSize });
+        return recorded.job;
+      }
+      return undefined;
+    } finally {
+      await manifest.dispose();
+    }
+  }
+
+  /** What is at fault here is the sender's manifest, and nothing later on is. */
+  private async spool(request: ExportRequest, progress: ExpansionProgress, signal: AbortSignal): Promise<SpooledManifest> {
+    try {
+      return await this.manifests.spool(request, signal, () => progress.stamp());
     } catch (cause) {
       if (!(cause instanceof AppError) || cause.disposition !== 'reject') throw cause;
       throw new AppError(MANIFEST_REJECTED, cause.message, { disposition: 'reject', cause });
@@ -94,12 +108,12 @@ export class ExpandJobUseCase {
     job: ExportJobEntity,
     request: ExportRequest,
     manifest: SpooledManifest,
+    progress: ExpansionProgress,
     signal: AbortSignal,
   ): Promise<ExpansionPlan> {
     const { totalTasks } = manifest;
     const batchSize = batchSizeFor(totalTasks, this.settings.batchSize);
     const prefix = segmentPrefix(job.destination, job.jobId, newId());
-    const stamp = this.progressStamp(job);
     let batchCount = 0;
     let writing: Promise<void>[] = [];
     for await (const tasks of inBatches(manifest.tasks(), batchSize)) {
@@ -112,20 +126,10 @@ export class ExpandJobUseCase {
       if (writing.length < SEGMENTS_AT_ONCE) continue;
       await Promise.all(writing);
       writing = [];
-      stamp();
+      progress.stamp();
     }
     await Promise.all(writing);
     return { totalTasks, batchCount, batchSize, segmentPrefix: prefix };
-  }
-
-  /** Stamps the row at most once an interval; a failing stamp costs nothing but the stamp. */
-  private progressStamp(job: ExportJobEntity): () => void {
-    let last = this.clock.monotonicMs();
-    return () => {
-      if (this.clock.monotonicMs() - last < PROGRESS_INTERVAL_MS) return;
-      last = this.clock.monotonicMs();
-      this.jobs.touchProgress(job.jobId, job.run).catch(() => undefined);
-    };
   }
 }
 

@@ -137,6 +137,7 @@ export class PollLoop {
   }
 
   async #handle(message: ReceivedMessage): Promise<void> {
+    const { messageId, receiveCount } = message;
     // The handler starts after the message is booked as in hand.
     await Promise.resolve();
     try {
@@ -144,9 +145,9 @@ export class PollLoop {
       this.#failedReceives = 0;
     } catch (error) {
       this.#handlerFailed = true;
-      this.#options.logger.error(`${this.#options.name}: a handler failed`, { messageId: message.messageId, error: toLoggable(error) });
+      this.#options.logger.error(`${this.#options.name}: a handler failed`, { messageId, receiveCount, error: toLoggable(error) });
     } finally {
-      this.#inHand.delete(message.messageId);
+      this.#inHand.delete(messageId);
       this.wake();
     }
   }

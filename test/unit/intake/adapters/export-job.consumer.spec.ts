@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import { ExportJobConsumer, type JobsQueue } from '../../../../src/intake/adapters/export-job.consumer.js';
 import { VisibilityPort, type ReceivedMessage, type VisibilityOutcome } from '../../../../src/platform/sqs/index.js';
 import { AppError } from '../../../../src/shared/index.js';
+import { aJob, withoutToken } from '../../../support/builders.js';
 import { settled } from '../../../support/fake-clock.js';
 import { anIntake } from '../../../support/intake.js';
 import { deferred } from '../../../support/deferred.js';
@@ -116,6 +117,21 @@ describe('ExportJobConsumer', () => {
     await stop();
   });
 
+  it('takes in less and less while nothing can be done for a message: others may be able to', async () => {
+    i.gate.next('createIfAbsent', ...Array.from({ length: 100 }, () => 'unavailable' as const));
+    for (let receives = 1; receives <= 8; receives++) {
+      queue.put({ ...MESSAGE, jobId: `job-${receives}` });
+      await eventually(async () => {
+        if (queue.shownAgain.length < receives) await i.clock.advance(100);
+        return queue.shownAgain.length === receives;
+      });
+    }
+    // A receive that is under way at a failure is not called back: there are three pauses, of half of 1, 2 and 4 s at least.
+    expect(i.clock.monotonicMs()).toBeGreaterThanOrEqual(3_500);
+    expect(i.logger.messages('error')).toEqual(Array.from({ length: 8 }, () => 'Jobs queue: a handler failed'));
+    await stop();
+  });
+
   it('on the last receive fails the job with ExportIntakeFailed', async () => {
     i.gate.next('spool', 'unavailable');
     queue.put(MESSAGE, LAST_RECEIVE);
@@ -134,25 +150,61 @@ describe('ExportJobConsumer', () => {
     await stop();
   });
 
-  it('never fails a job that runs under another token', async () => {
+  it('on the last receive holds the message until the tables say how its token is to be answered', async () => {
+    const away = Array.from({ length: 20 }, () => 'unavailable' as const);
+    i.gate.next('createIfAbsent', 'unavailable');
+    i.jobs.find = () => i.gate.pass('find', () => undefined);
+    i.gate.next('find', ...away);
+    queue.put(MESSAGE, LAST_RECEIVE);
+    await eventually(() => i.logger.messages('warn').includes('Job message cannot be given up yet'));
+    await i.clock.advance(60_000);
+    expect(i.stepFunctions.answers).toEqual([]);
+    expect(queue.shownAgain).toEqual([]);
+    await i.clock.advance(1_000_000);
+    await handled();
+    expect(i.stepFunctions.answers).toMatchObject([{ taskToken: MESSAGE.taskToken, kind: 'failure', error: 'ExportIntakeFailed' }]);
+    await stop();
+  });
+
+  it('hands a message on that a shutdown finds held like that: another coordinator may reach the tables', async () => {
+    i.gate.next('createIfAbsent', 'unavailable');
+    i.jobs.find = () => Promise.reject(new Error('the table is away'));
+    queue.put(MESSAGE, LAST_RECEIVE);
+    await eventually(() => i.logger.messages('warn').includes('Job message cannot be given up yet'));
+    await stop();
+    expect(queue.sent).toEqual([JSON.stringify(MESSAGE)]);
+    expect(i.stepFunctions.answers).toEqual([]);
+  });
+
+  it('on the last receive answers the token of a retry that the ended job does not carry', async () => {
+    i.jobs.put(withoutToken(aJob({ jobId: 'job-1', status: 'FAILED' })));
+    i.gate.next('createIfAbsent', 'unavailable');
+    queue.put(MESSAGE, LAST_RECEIVE);
+    await handled();
+    expect(i.stepFunctions.answers).toMatchObject([{ taskToken: MESSAGE.taskToken, kind: 'failure', error: 'ExportIntakeFailed' }]);
+    expect(i.jobs.get('job-1').status).toBe('FAILED');
+    await stop();
+  });
+
+  it('answers the own token, and never fails the job, when that runs under another token', async () => {
     queue.put({ ...MESSAGE, taskToken: 'token-of-the-job' });
     await handled();
     i.stepFunctions.answerNext({ kind: 'unavailable', reason: 'ThrottlingException', maybeApplied: false });
     queue.put(MESSAGE, LAST_RECEIVE);
     await handled(2);
     expect(i.jobs.get('job-1')).toMatchObject({ status: 'DOWNLOADING', taskToken: 'token-of-the-job' });
-    expect(i.stepFunctions.answers).toEqual([]);
+    expect(i.stepFunctions.answers).toMatchObject([{ taskToken: MESSAGE.taskToken, kind: 'failure', error: 'ExportIntakeFailed' }]);
     await stop();
   });
 
-  it('lets a job go on that another delivery has expanded while this one could not read the manifest', async () => {
+  it('lets a job go on that another delivery has expanded while this one could not read the manifest, on its last receive too', async () => {
     const gone = new AppError('HTTP_403', 'the source answered 403', { disposition: 'reject' });
     i.gate.next('spool', async () => {
       const job = i.jobs.get('job-1');
       await i.jobs.recordPlan(job.jobId, job.run, { totalTasks: 1, batchCount: 1, batchSize: 1, segmentPrefix: 'theirs/' });
       throw gone;
     });
-    queue.put(MESSAGE);
+    queue.put(MESSAGE, LAST_RECEIVE);
     await handled();
     expect(i.jobs.get('job-1').status).toBe('PROCESSING');
     expect(i.stepFunctions.answers).toEqual([]);

@@ -189,6 +189,19 @@ describe('another token', () => {
     expect(job()).toMatchObject({ status: 'COMPLETED', attempt: 1 });
   });
 
+  it('FINALIZING: it looks ever less often, keeps its token alive, and after a minute the message comes again', async () => {
+    // A batch row that is not there keeps every finisher from its end.
+    i.jobs.put(aJob({ status: 'FINALIZING', outcome: anOutcome() }));
+    const accepted = expect(accept({ taskToken: NEW })).rejects.toMatchObject({ code: 'JOB_STILL_FINALIZING', disposition: 'yield' });
+    await i.clock.advance(61_000);
+    expect(i.clock.sleepers).toBe(1);
+    await i.clock.advance(1_000);
+    await accepted;
+    expect(i.stepFunctions.heartbeats).toEqual(Array.from({ length: 8 }, () => NEW));
+    expect(i.clock.sleepers).toBe(0);
+    expect(i.stepFunctions.answers).toEqual([]);
+  });
+
   it('is answered as a completed job was', async () => {
     i.jobs.put(withoutToken(aJob({ status: 'COMPLETED', outcome: anOutcome(), resultKey: 'run-1/manifest.json', completedTasks: 10 })));
     await expect(accept({ taskToken: NEW })).resolves.toBe('acknowledge');

@@ -119,6 +119,36 @@ describe('an expansion that is not wanted any more', () => {
     expect(i.manifest.disposed).toBe(1);
   });
 
+  it('ends quietly when the job is cancelled while a long manifest is still read', async () => {
+    i.manifest.spool = async (_request, signal, onProgress) => {
+      while (!signal.aborted) {
+        await i.clock.sleep(5_000, signal);
+        onProgress();
+      }
+      throw new Error('the reading was aborted');
+    };
+    const expansion = expand();
+    await i.clock.advance(30_000);
+    i.jobs.put(aJobWithoutPlan({ status: 'CANCELLED' }));
+    await i.clock.advance(15_000);
+    await expect(expansion).resolves.toBeUndefined();
+    expect(i.gate.calls).not.toContain('writeSegment');
+    expect(i.clock.sleepers).toBe(0);
+  });
+
+  it('ends quietly when the job is reopened while its segments are written, and leaves the rest of them', async () => {
+    i.manifest.totalTasks = 500;
+    i.gate.next('writeSegment', async () => {
+      i.jobs.put(aJobWithoutPlan({ run: 2 }));
+      await i.clock.advance(10_000);
+    });
+    await expand();
+    expect(i.segments.segments.size).toBeLessThan(20);
+    expect(i.gate.calls).not.toContain('recordPlan');
+    expect(i.manifest.disposed).toBe(1);
+    expect(job()).toEqual(aJobWithoutPlan({ run: 2 }));
+  });
+
   it('yields when it is interrupted, so that the message goes on elsewhere', async () => {
     const stopping = new AbortController();
     i.gate.next('writeSegment', () => stopping.abort());

@@ -33,6 +33,21 @@ describe('an expansion that waits for its turn', () => {
     expect(clock.sleepers).toBe(0);
   });
 
+  it('says so no more once no place has changed hands for ten minutes: those that run hang', async () => {
+    const [first, second] = [deferred(), deferred()];
+    const running = turns.run('another', never, () => first.promise);
+    const next = turns.run('the-next', never, () => second.promise);
+    const waiting = turns.run('job-1', never, () => Promise.resolve());
+    await clock.advance(20 * 60_000);
+    expect(jobs.get('job-1').lastProgressAt).toBe('2026-01-01T00:10:00.000Z');
+    first.resolve();
+    await running;
+    await clock.advance(20 * 60_000);
+    expect(jobs.get('job-1').lastProgressAt).toBe('2026-01-01T00:30:00.000Z');
+    second.resolve();
+    await Promise.all([next, waiting]);
+  });
+
   it('is not run when it is interrupted first, and stamps no more', async () => {
     const first = deferred();
     const running = turns.run('another', never, () => first.promise);
