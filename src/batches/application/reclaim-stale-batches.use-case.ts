@@ -43,6 +43,8 @@ interface Seen {
 
 /** A turn takes none after this; the next one goes on. */
 const TURN_LIMIT_MS = 8_000;
+/** Turns in a row that a failed heartbeat to the fleet may cost. */
+const MAX_UNHEARD_TURNS = 6;
 const AT_ONCE = 8;
 
 /*
@@ -60,6 +62,8 @@ const AT_ONCE = 8;
 export class ReclaimStaleBatchesUseCase {
   private seen = new Map<string, Seen>();
   private lastTurnAt: MonotonicMs | undefined;
+  /** Turns in a row in which this process's own heartbeat to the fleet had failed. */
+  private unheardTurns = 0;
   /** Batches whose last reclaim failed, the one that failed longest ago first. */
   private readonly failed = new Set<string>();
   private readonly givingUp = new BesideTurns<BatchEntity>(AT_ONCE, nameOf);
@@ -122,7 +126,10 @@ export class ReclaimStaleBatchesUseCase {
 
   private doubtsItself(now: MonotonicMs): boolean {
     const isLate = this.lastTurnAt !== undefined && now - this.lastTurnAt > this.settings.reclaimIntervalMs * 2 + TURN_LIMIT_MS;
-    const hasFailed = this.leases.lastWriteFailed || this.ownHeartbeat.lastWriteFailed;
+    // The fleet's table may be away by itself: who doubts himself for that reason for ever leaves the batches of the dead to nobody.
+    const isUnheard = this.ownHeartbeat.lastWriteFailed && this.unheardTurns < MAX_UNHEARD_TURNS;
+    this.unheardTurns = this.ownHeartbeat.lastWriteFailed ? this.unheardTurns + 1 : 0;
+    const hasFailed = this.leases.lastWriteFailed || isUnheard;
     // It costs one turn. A process that lost its batches to an outage writes under no lease any more: it must not doubt for ever.
     this.leases.lastWriteFailed = false;
     return isLate || hasFailed;

@@ -3,6 +3,8 @@ import type { CoordinatorEntity } from './coordinator.entity.js';
 
 /** Heartbeat intervals after its last heartbeat during which a coordinator counts as live. */
 const LIVE_INTERVALS = 3;
+/** What moved between two readings that lie further apart is taken to have moved so lately: else a pause of ours would make all others dead. */
+const MOVED_WITHIN_INTERVALS = 1.5;
 /** Heartbeat intervals after its last heartbeat during which nobody else takes its id: to take it early costs work, to take it late nothing. */
 const IN_USE_INTERVALS = 12;
 /** Heartbeat intervals after its last sign of work during which a coordinator counts as working. */
@@ -25,6 +27,8 @@ export interface Sighting {
   epoch: number;
   sequence: number;
   leaving: boolean;
+  /** Its loops do not turn yet: until they do it looks after nothing, however long it takes. */
+  starting: boolean;
   workLoopAt: string | undefined;
   /** Its last heartbeat is no older than this; `undefined`: nothing says yet that it lives. */
   aliveAt: MonotonicMs | undefined;
@@ -39,20 +43,20 @@ export interface Sighting {
  */
 export function seeCoordinator(before: Sighting | undefined, row: CoordinatorEntity, look: Look, intervalMs: number): Sighting {
   const { epoch, sequence, workLoopAt } = row;
-  const seen = { epoch, sequence, workLoopAt, leaving: row.status === 'LEAVING' };
+  const seen = { epoch, sequence, workLoopAt, leaving: row.status === 'LEAVING', starting: row.phase === 'starting' };
   if (before === undefined) return { ...seen, ...firstSight(row, look, intervalMs) };
   const hasMoved = epoch !== before.epoch || sequence !== before.sequence;
   const hasWorked = workLoopAt !== undefined && workLoopAt !== before.workLoopAt;
   return {
     ...seen,
-    aliveAt: hasMoved ? (look.formerAt ?? look.at) : before.aliveAt,
+    aliveAt: hasMoved ? movedSince(look, intervalMs) : before.aliveAt,
     workedAt: hasWorked ? look.at : before.workedAt,
   };
 }
 
 /** Whether it shares the work. */
-export function isLive({ aliveAt, leaving }: Sighting, now: MonotonicMs, intervalMs: number): boolean {
-  return !leaving && aliveAt !== undefined && now - aliveAt <= LIVE_INTERVALS * intervalMs;
+export function isLive({ aliveAt, leaving, starting }: Sighting, now: MonotonicMs, intervalMs: number): boolean {
+  return !leaving && !starting && aliveAt !== undefined && now - aliveAt <= LIVE_INTERVALS * intervalMs;
 }
 
 /** Whether its id is still in use, be it by a process that drains, or is so busy that it missed some heartbeats. */
@@ -63,6 +67,10 @@ export function isInUse({ aliveAt }: Sighting, now: MonotonicMs, intervalMs: num
 /** Whether loops that were last known to turn then still count as turning. */
 export function isWorking(workedAt: MonotonicMs | undefined, now: MonotonicMs, intervalMs: number): boolean {
   return workedAt !== undefined && now - workedAt <= workLimitMs(intervalMs);
+}
+
+function movedSince({ at, formerAt = at }: Look, intervalMs: number): MonotonicMs {
+  return Math.max(formerAt, at - MOVED_WITHIN_INTERVALS * intervalMs);
 }
 
 function firstSight(row: CoordinatorEntity, { at, nowMs }: Look, intervalMs: number): Pick<Sighting, 'aliveAt' | 'workedAt'> {

@@ -48,6 +48,13 @@ describe('Self-doubt: no turn after an own late turn or a failed own write: a re
     await expect(me.nextTurn()).resolves.toMatchObject({ requeued: 1, doubted: false });
   });
 
+  it('doubts itself for six turns in a row for that reason, not for ever: the fleet’s table may be away by itself', async () => {
+    await me.watch(aSilent());
+    me.ownHeartbeat.lastWriteFailed = true;
+    for (let turn = 0; turn < 6; turn++) await expect(me.nextTurn()).resolves.toMatchObject({ requeued: 0, doubted: true });
+    await expect(me.nextTurn()).resolves.toMatchObject({ requeued: 1, doubted: false });
+  });
+
   it('costs one turn a process that has no batch in hand any more: no write of its own could clear it', async () => {
     await me.watch(aSilent());
     w.gate.next('checkpoint', 'unavailable');

@@ -250,7 +250,8 @@ describe('a coordinator whose heartbeat is refused', () => {
     await w.beats(20);
     expect(row().epoch).toBe(2);
     list.mockRestore();
-    await w.beats(1);
+    // Its last beat may have come at any time meanwhile: it counts as recent.
+    await w.beats(12);
     expect(row()).toMatchObject({ epoch: 3, status: 'ACTIVE' });
   });
 });

@@ -12,6 +12,7 @@ const aSighting = (over: Partial<Sighting> = {}): Sighting => ({
   epoch: 1,
   sequence: 1,
   leaving: false,
+  starting: false,
   workLoopAt: undefined,
   aliveAt: 1_000,
   workedAt: undefined,
@@ -79,6 +80,11 @@ describe('Live within three intervals on my own clock: a row seen again', () => 
   });
 });
 
+it('a coordinator that moved while this process could not read the registry is no less live for it', () => {
+  const look = aLook({ at: 1_000_000, formerAt: 900_000 });
+  expect(see(aSighting({ sequence: 1 }), aCoordinator({ sequence: 9 }), look).aliveAt).toBe(985_000);
+});
+
 describe('a coordinator', () => {
   it.each([
     [
@@ -98,6 +104,7 @@ describe('a coordinator', () => {
     ['keeps its id up to twelve intervals after its last heartbeat', aSighting({ aliveAt: 0 }), 120_000, false, true],
     ['does not keep it after that', aSighting({ aliveAt: 0 }), 120_001, false, false],
     ['is not live when nothing says so', aSighting({ aliveAt: undefined }), 0, false, false],
+    ['one that is still starting looks after nothing, and keeps its id', aSighting({ aliveAt: 0, starting: true }), 0, false, true],
     ['LEAVING is not live: one that leaves keeps its id', aSighting({ aliveAt: 0, leaving: true }), 0, false, true],
   ])('%s', (_what, sighting, now, live, inUse) => {
     expect([isLive(sighting, now, INTERVAL_MS), isInUse(sighting, now, INTERVAL_MS)]).toEqual([live, inUse]);
