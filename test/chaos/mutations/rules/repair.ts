@@ -98,7 +98,7 @@ export const REPAIR_MUTATIONS: readonly Mutation[] = [
     file: 'src/export-jobs/application/seen-jobs.ts',
     find: 'sinceMs > this.intervalMs * BLIND_INTERVALS ? sinceMs : 0',
     replace: 'sinceMs > this.intervalMs * BLIND_INTERVALS ? 0 : 0',
-    specs: ON_ORCHESTRATOR,
+    specs: ['unit/export-jobs/application/seen-jobs.spec.ts'],
   },
   {
     rule: 'Finish and repair never stand in front of a beat',
