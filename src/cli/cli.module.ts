@@ -36,7 +36,6 @@ function createClients({ aws }: Configuration): AwsClients {
   clients.dynamoDb.middlewareStack.add(namingErrors('DynamoDB'), step);
   clients.sqs.middlewareStack.add(namingErrors('SQS'), step);
   clients.s3.middlewareStack.add(namingErrors('S3'), step);
-  clients.sqs.middlewareStack.add(namingErrors('SQS'), step);
   clients.stepFunctions.middlewareStack.add(namingErrors('SFN'), step);
   return clients;
 }

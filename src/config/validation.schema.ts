@@ -147,7 +147,10 @@ export const validationSchema = Joi.object<Environment>({
 }).unknown(true);
 
 /** The queue's own timeout is known only once the queue has been asked. */
-export function stallTimeoutProblem(stallTimeoutMs: number, visibilityTimeoutS: number): string {
+export function stallTimeoutProblem(stallTimeoutMs: number, visibilityTimeoutS: number): string | undefined {
+  // A value that is no number is no relation's business: it compares as harmless.
+  const isTooShort = stallTimeoutMs < visibilityTimeoutS * 3_000;
+  if (!isTooShort) return undefined;
   return (
     `JOB_STALL_TIMEOUT_MS (${stallTimeoutMs} ms) is under 3 × the visibility timeout of the queue (${visibilityTimeoutS} s): ` +
     'a message that a dying worker swallowed would come back too late to save its job. Raise the former or lower the latter.'
@@ -177,7 +180,8 @@ export function relationProblems(environment: Environment): string[] {
         'two failed renewals would show the message to a second worker while the first still has it. Lower the interval.',
     );
   const { JOB_REPAIR_AFTER_MS: repairMs, JOB_STALL_TIMEOUT_MS: stallMs } = environment;
-  if (visibilityS !== undefined && stallMs < visibilityS * 3_000) problems.push(stallTimeoutProblem(stallMs, visibilityS));
+  const stallProblem = visibilityS === undefined ? undefined : stallTimeoutProblem(stallMs, visibilityS);
+  if (stallProblem !== undefined) problems.push(stallProblem);
   if (stallMs < repairMs * 3)
     problems.push(
       `JOB_STALL_TIMEOUT_MS (${stallMs} ms) is under 3 × JOB_REPAIR_AFTER_MS (${repairMs} ms): ` +

@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util';
 import { endOnSignal } from './end-on-signal.js';
 import { describeEvent, EVENT_KINDS, planRun, seconds, type EventKind, type RunPlan } from './plan.js';
 import { performRun, type RunResult } from './run.js';
+import { usageOr } from './usage-or.js';
 
 interface Arguments {
   runs: number;
@@ -29,15 +30,6 @@ function readArguments(): Arguments {
   return { runs, seed, without, keep: values.keep };
 }
 
-function usageOr<T>(read: () => T): T {
-  try {
-    return read();
-  } catch {
-    console.error(USAGE);
-    process.exit(2);
-  }
-}
-
 function lineOf(name: string, plan: RunPlan, { tasks, faults, reclaims, tookMs, jobsMs, problems }: RunResult): string {
   const work = `${plan.jobs.length} ${plan.jobs.length === 1 ? 'job' : 'jobs'}, ${tasks} tasks`;
   const events = plan.events.map(describeEvent).join('; ') || 'no events';
@@ -46,7 +38,7 @@ function lineOf(name: string, plan: RunPlan, { tasks, faults, reclaims, tookMs, 
   return `${name}  seed ${plan.seed}  ${verdict}  ${seconds(tookMs)} (jobs ${seconds(jobsMs)})  ${work}, ${faults} network faults, ${taken}: ${events}`;
 }
 
-const { runs, seed, without, keep } = usageOr(readArguments);
+const { runs, seed, without, keep } = usageOr(USAGE, readArguments);
 const ending = endOnSignal();
 const startedAt = performance.now();
 const failed: number[] = [];

@@ -32,8 +32,8 @@ export class BatchConsumer implements LifecyclePart {
     const { stallTimeoutMs } = this.settings;
     const fallbackS = Math.min(FALLBACK_VISIBILITY_S, Math.floor(stallTimeoutMs / 3_000));
     const visibilityTimeoutS = await resolveVisibilityTimeoutS(this.queue, this.settings.visibilityTimeoutS, logger, fallbackS);
-    if (stallTimeoutMs < visibilityTimeoutS * 3_000)
-      throw new AppError('STALL_TIMEOUT_TOO_SHORT', stallTimeoutProblem(stallTimeoutMs, visibilityTimeoutS), { disposition: 'fatal' });
+    const problem = stallTimeoutProblem(stallTimeoutMs, visibilityTimeoutS);
+    if (problem !== undefined) throw new AppError('STALL_TIMEOUT_TOO_SHORT', problem, { disposition: 'fatal' });
     this.loop = new PollLoop({
       name: 'Batches queue',
       queue: this.queue,

@@ -4,7 +4,6 @@ import {
   isCounting,
   JobCounterService,
   JobStateRepositoryPort,
-  JobStateVO,
   type ExportJobEntity,
 } from '../../export-jobs/index.js';
 import { newId } from '../../shared/index.js';
@@ -62,8 +61,7 @@ export class ClaimBatchUseCase {
   }
 
   private async countEnded(batch: BatchEntity, message: BatchMessage): Promise<void> {
-    const counted = await this.counter.countUp(message.jobId, message, batch, true);
-    if (counted.kind === 'counted' && JobStateVO.of(counted.job).addsUp) await this.completeJob.complete(message.jobId);
+    await this.completeJob.completeAfter(await this.counter.countUp(message.jobId, message, batch, true));
   }
 
   /** The row after the attempt, whether the claim was ours, someone else's, or its reply was lost. */

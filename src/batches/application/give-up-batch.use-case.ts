@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { CompleteJobUseCase, JobCounterService, JobStateRepositoryPort, JobStateVO } from '../../export-jobs/index.js';
+import { CompleteJobUseCase, JobCounterService, JobStateRepositoryPort } from '../../export-jobs/index.js';
 import { AppError } from '../../shared/index.js';
 import type { BatchEntity } from '../domain/batch.entity.js';
 import { Checkpoint } from '../domain/checkpoint.js';
@@ -46,7 +46,6 @@ export class GiveUpBatchUseCase {
 
   /** Brings the job's counters up, and ends the job when it was its last batch: that waits for Step Functions as long as it takes. */
   async count(dead: BatchEntity): Promise<void> {
-    const counted = await this.counter.countUp(dead.jobId, dead, dead, true);
-    if (counted.kind === 'counted' && JobStateVO.of(counted.job).addsUp) await this.completeJob.complete(dead.jobId);
+    await this.completeJob.completeAfter(await this.counter.countUp(dead.jobId, dead, dead, true));
   }
 }

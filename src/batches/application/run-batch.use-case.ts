@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { CompleteJobUseCase, JobStateVO, type CountOutcome } from '../../export-jobs/index.js';
+import { CompleteJobUseCase, type CountOutcome } from '../../export-jobs/index.js';
 import { AppError, AppLogger, Clock, retryUntil, toLoggable, type MonotonicMs } from '../../shared/index.js';
 import type { BatchEntity, Lease } from '../domain/batch.entity.js';
 import { Checkpoint } from '../domain/checkpoint.js';
@@ -167,7 +167,7 @@ export class RunBatchUseCase {
   /** The row has ended, so this needs no lease: only a drain that runs out of time leaves it to the job's repair. */
   private async countEnd(running: RunningBatch): Promise<void> {
     const counted = await this.retry(running.lease, this.outOfTime.signal, () => this.countUp(running, true));
-    if (counted?.kind === 'counted' && JobStateVO.of(counted.job).addsUp) await this.completeJob.complete(running.lease.jobId);
+    if (counted !== undefined) await this.completeJob.completeAfter(counted);
   }
 
   /** A holder that stopped early: hands the batch back when draining, else leaves the row to whoever has it. */

@@ -7,7 +7,7 @@ export interface WorkSign {
 }
 
 /**
- * Stamped by the loops that do the work, and by nothing else: a process whose timers go on while its loops hang leaves none.
+ * Stamped by the loops that do the work, and while tasks wait for their sources: a process whose timers go on while its loops hang leaves none.
  * Not a sign: a task that merely runs, a batch heartbeat, a full loop that waits for room.
  */
 @Injectable()

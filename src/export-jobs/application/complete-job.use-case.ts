@@ -4,6 +4,7 @@ import { failureAnswer, summarize, type FailedTask } from '../domain/answer.js';
 import { isTerminal, type Callback, type ExportJobEntity, type JobError, type JobOutcome } from '../domain/export-job.entity.js';
 import { JobStateVO } from '../domain/job-state.vo.js';
 import { JobBatchesPort, type BatchSummary } from './job-batches.port.js';
+import type { CountOutcome } from './job-counter.service.js';
 import { JobResultsPort } from './job-results.port.js';
 import { JobStateRepositoryPort } from './job-state-repository.port.js';
 import { SettleTokenService, type Answer } from './settle-token.service.js';
@@ -52,6 +53,11 @@ export class CompleteJobUseCase {
       if (job.status !== 'DOWNLOADING' || !state.addsUp) return 'not-yet';
       return this.decideAndFinish(job, state.failure);
     });
+  }
+
+  /** A batch's last count came in: when the job adds up by it, it is ended there and then. */
+  async completeAfter(counted: CountOutcome): Promise<void> {
+    if (counted.kind === 'counted' && JobStateVO.of(counted.job).addsUp) await this.complete(counted.job.jobId);
   }
 
   /**

@@ -47,7 +47,8 @@ const TURN_GRACE_MS = 30_000;
  * that this process did not beat in the last turn is beaten at once, too: its former owner may have died.
  * A turn never starts before the last one ended and never makes up for a missed one.
  * An error ends a turn, not the loop; a beat's error ends nothing. While the tables cannot be read the jobs of the last look are beaten from
- * memory, each until it counts as stalled: Step Functions may well be there, and a healthy job must not time out for an outage of minutes. Finishes and repairs run beside the beats, never in front of them.
+ * memory, each until it counts as stalled: Step Functions may well be there, and a healthy job must not time out for an outage of minutes.
+ * Finishes and repairs run beside the beats, never in front of them.
  *
  * Not guaranteed: that a job is beaten by one process only. While coordinators disagree on who is alive two may beat it,
  * which costs a call and harms nothing.

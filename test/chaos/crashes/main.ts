@@ -6,6 +6,7 @@ import { performCrash, type CrashResult } from './crash-run.js';
 import { Lane } from './lane.js';
 import { lineOf, missedOf, tableOf, type DoneRun } from './progress.js';
 import { SCENARIOS, type Scenario } from './scenarios.js';
+import { usageOr } from '../usage-or.js';
 
 interface Arguments {
   scenarios: Scenario[];
@@ -37,15 +38,6 @@ function readArguments(): Arguments {
   const numbers = [write ?? 1, lanes];
   if (scenarios.length < names.length || !numbers.every((number) => Number.isInteger(number) && number > 0)) throw new Error('unusable');
   return { scenarios, write, lanes };
-}
-
-function usageOr<T>(read: () => T): T {
-  try {
-    return read();
-  } catch {
-    console.error(USAGE);
-    process.exit(2);
-  }
 }
 
 /** Performs all of them, so many at a time; none twice. */
@@ -93,7 +85,7 @@ function isPassed({ result }: { result: CrashResult }): boolean {
   return result.problems.length === 0;
 }
 
-const { scenarios, write, lanes } = usageOr(readArguments);
+const { scenarios, write, lanes } = usageOr(USAGE, readArguments);
 const ending = endOnSignal();
 const starts = new Semaphore(availableParallelism());
 const idle: Lane[] = [];
