@@ -140,6 +140,19 @@ describeBatchRows('Reclaim', (create) => {
     expect(await runningOfThisJob()).toEqual([0, ...numbers.slice(6)]);
   });
 
+  it('lists what runs by pages of 100 at most, and leaves nobody out', async () => {
+    // Four shards: one of them has more than a page.
+    const numbers = Array.from({ length: 410 }, (_, batchNo) => batchNo);
+    for (const batchNo of numbers.slice(1)) {
+      await batches.createIfAbsent(aNewBatch({ jobId: batch.jobId, batchNo }));
+      await batches.claim({ ...batch, batchNo }, CLAIM);
+    }
+    const sizes: number[] = [];
+    for await (const page of batches.listRunning()) sizes.push(page.length);
+    expect(Math.max(...sizes)).toBe(100);
+    expect(await runningOfThisJob()).toEqual(numbers);
+  });
+
   it('finds many rows, more than one call holds, and leaves out those that are not there', async () => {
     const keys = Array.from({ length: 205 }, (_, batchNo) => ({ jobId: batch.jobId, batchNo }));
     await Promise.all(keys.slice(0, 203).map((key) => batches.createIfAbsent(aNewBatch(key))));

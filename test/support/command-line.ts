@@ -27,9 +27,10 @@ export const job: ExportJobEntity = {
   lastProgressAt: '2026-01-01T00:00:00.000Z',
 };
 
-/** A reclaim turn that found nothing. */
+/** A reclaim turn that looked at all and found nothing. */
 export function aTurn(over: Partial<ReclaimTurn> = {}): ReclaimTurn {
-  return { running: 0, stale: 0, requeued: 0, givenUp: 0, moved: 0, failed: 0, left: 0, doubted: false, reclaims: [], ...over };
+  const counts = { running: 0, stale: 0, requeued: 0, givenUp: 0, moved: 0, failed: 0, left: 0 };
+  return { beginsLook: true, endsLook: true, ...counts, doubted: false, reclaims: [], ...over };
 }
 
 interface Sent {

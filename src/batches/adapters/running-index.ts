@@ -3,6 +3,8 @@ import { hash32 } from '../../shared/index.js';
 import type { BatchKey } from '../application/batch-repository.port.js';
 
 const SHARDS = 4;
+/** What one BatchGetItem reads. */
+const PAGE_SIZE = 100;
 
 /**
  * `running-index`: partition `running#<shard>`, sort `lockedAt`, keys only, running batches only. It lags behind the table, so it finds
@@ -19,11 +21,11 @@ export class RunningIndex {
     return `running#${hash32(`${jobId}#${batchNo}`) % SHARDS}`;
   }
 
-  /** Keys by pages, longest held first within a shard. */
+  /** Keys by pages of 100 at most, longest held first within a shard. */
   async *pages(): AsyncIterable<BatchKey[]> {
     for (let shard = 0; shard < SHARDS; shard++) {
       const pages = paginateQuery(
-        { client: this.client },
+        { client: this.client, pageSize: PAGE_SIZE },
         {
           TableName: this.table,
           IndexName: 'running-index',

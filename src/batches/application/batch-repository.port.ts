@@ -47,7 +47,7 @@ export abstract class BatchRepositoryPort {
   abstract release(lease: Lease): Promise<BatchWrite>;
   /** Sets `enqueuedAt` before a queued batch's message is sent again, IF queued, of this run, and `enqueuedAt` is as observed. */
   abstract markSent(observed: BatchKey & { run: number; enqueuedAt: string }, enqueuedAt: string): Promise<BatchWrite>;
-  /** Pages of batches that are, or a moment ago were, running. */
+  /** Pages of 100 at most of batches that are, or a moment ago were, running; each is read when it is asked for. */
   abstract listRunning(): AsyncIterable<BatchKey[]>;
   /** Those that are there; a row of a newer version is left out. */
   abstract findMany(keys: readonly BatchKey[]): Promise<BatchEntity[]>;

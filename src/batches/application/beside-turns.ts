@@ -3,7 +3,7 @@
  * before; what is under way goes on, and is not begun a second time.
  */
 export class BesideTurns<T> {
-  private waiting: readonly T[] = [];
+  private queue: readonly T[] = [];
   private work: (piece: T) => Promise<void> = () => Promise.resolve();
   private readonly underWay = new Map<string, Promise<void>>();
 
@@ -12,16 +12,21 @@ export class BesideTurns<T> {
     private readonly nameOf: (piece: T) => string,
   ) {}
 
+  /** What is not begun yet. */
+  get waiting(): readonly T[] {
+    return this.queue;
+  }
+
   /** @param work never rejects */
   replace(pieces: readonly T[], work: (piece: T) => Promise<void>): void {
-    this.waiting = pieces.filter((piece) => !this.underWay.has(this.nameOf(piece)));
+    this.queue = pieces.filter((piece) => !this.underWay.has(this.nameOf(piece)));
     this.work = work;
     this.fill();
   }
 
   /** What waits is not begun any more. */
   clear(): void {
-    this.waiting = [];
+    this.queue = [];
   }
 
   /** Resolves when nothing waits and nothing is under way. */
@@ -31,9 +36,9 @@ export class BesideTurns<T> {
 
   private fill(): void {
     while (this.underWay.size < this.atOnce) {
-      const [next, ...rest] = this.waiting;
+      const [next, ...rest] = this.queue;
       if (next === undefined) return;
-      this.waiting = rest;
+      this.queue = rest;
       const name = this.nameOf(next);
       const done = this.work(next).finally(() => {
         this.underWay.delete(name);

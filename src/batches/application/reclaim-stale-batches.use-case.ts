@@ -10,7 +10,9 @@ import { LeaseService } from './lease.service.js';
 import { OwnHeartbeatPort } from './own-heartbeat.port.js';
 import { ReclaimBatchUseCase, type ReclaimOutcome } from './reclaim-batch.use-case.js';
 import { ReclaimRecorderService } from './reclaim-recorder.service.js';
+import { RunningLook } from './running-look.js';
 import { runningRows } from './running-rows.js';
+import { SelfDoubt } from './self-doubt.js';
 
 export interface ReclaimSettings {
   heartbeatIntervalMs: number;
@@ -21,6 +23,10 @@ export interface ReclaimSettings {
 
 /** What one turn did. Batches are given up beside it: those come in when they are through, `idle()` waits for them. */
 export interface ReclaimTurn {
+  /** Whether its look began with the first batch; else it went on where the last turn ended. */
+  beginsLook: boolean;
+  /** Whether it came to the last batch; else the next turn goes on. */
+  endsLook: boolean;
   running: number;
   stale: number;
   requeued: number;
@@ -41,11 +47,13 @@ interface Seen {
   since: MonotonicMs;
 }
 
+/** A turn looks at no further batch after this: the rest of its time is for those that failed before. */
+const LOOK_LIMIT_MS = 6_000;
 /** A turn takes none after this; the next one goes on. */
 const TURN_LIMIT_MS = 8_000;
-/** Turns in a row that a failed heartbeat to the fleet may cost. */
-const MAX_UNHEARD_TURNS = 6;
 const AT_ONCE = 8;
+
+const NOTHING_DONE = { endsLook: false, running: 0, stale: 0, requeued: 0, givenUp: 0, moved: 0, failed: 0, left: 0 };
 
 /*
  * Takes batches away from holders that went silent. One turn: running-index → consistent reads → stale? → one conditional write each,
@@ -55,15 +63,17 @@ const AT_ONCE = 8;
  * A batch to be given up has its files read and written, and may end its job, which waits for Step Functions: that happens beside the
  * turns, so that it holds up neither the batches behind it nor the next turn.
  *
- * It doubts itself, not others: a process whose own turn came late, or whose own last lease or coordinator write failed, may be the one
- * that is cut off, and takes none this turn. An error is logged and ends a turn, never the loop.
+ * A look that finds more than a turn has time for goes on in the next one, where it stopped: were it to last as long as it takes, each
+ * turn would be late, and a late reclaimer takes none.
+ *
+ * A process that doubts itself looks, and takes none. An error is logged and ends a turn, never the loop.
  */
 @Injectable()
 export class ReclaimStaleBatchesUseCase {
-  private seen = new Map<string, Seen>();
-  private lastTurnAt: MonotonicMs | undefined;
-  /** Turns in a row in which this process's own heartbeat to the fleet had failed. */
-  private unheardTurns = 0;
+  private readonly seen = new Map<string, Seen>();
+  /** The one that the last turn did not end. */
+  private openLook: RunningLook | undefined;
+  private readonly selfDoubt: SelfDoubt;
   /** Batches whose last reclaim failed, the one that failed longest ago first. */
   private readonly failed = new Set<string>();
   private readonly givingUp = new BesideTurns<BatchEntity>(AT_ONCE, nameOf);
@@ -71,30 +81,35 @@ export class ReclaimStaleBatchesUseCase {
   constructor(
     private readonly settings: ReclaimSettings,
     private readonly batches: BatchRepositoryPort,
-    private readonly leases: LeaseService,
-    private readonly ownHeartbeat: OwnHeartbeatPort,
+    leases: LeaseService,
+    ownHeartbeat: OwnHeartbeatPort,
     private readonly reclaimBatch: ReclaimBatchUseCase,
     private readonly recorder: ReclaimRecorderService,
     private readonly clock: Clock,
     private readonly logger: AppLogger,
     private readonly metrics: Metrics,
-  ) {}
+  ) {
+    const lateMs = settings.reclaimIntervalMs * 2 + TURN_LIMIT_MS;
+    this.selfDoubt = new SelfDoubt(lateMs, leases, ownHeartbeat, logger);
+  }
 
   async runOnce(): Promise<ReclaimTurn> {
     const startedAt = this.clock.monotonicMs();
-    const doubted = this.doubtsItself(startedAt);
-    this.lastTurnAt = startedAt;
-    const turn: ReclaimTurn = { running: 0, stale: 0, requeued: 0, givenUp: 0, moved: 0, failed: 0, left: 0, doubted, reclaims: [] };
-    const seen = new Map<string, Seen>();
+    const doubted = this.selfDoubt.beginTurn(startedAt);
+    const beginsLook = this.openLook === undefined;
+    const look = this.openLook ?? new RunningLook(runningRows(this.batches));
+    // One that throws is not gone on with: its pages are lost, what it saw is kept.
+    this.openLook = undefined;
+    const turn: ReclaimTurn = { ...NOTHING_DONE, beginsLook, doubted, reclaims: [] };
     const endsAt = startedAt + TURN_LIMIT_MS;
-    let overdue = 0;
     const postponed: BatchEntity[] = [];
-    const hopeless: BatchEntity[] = [];
-    for await (const rows of runningRows(this.batches)) {
-      const stale = rows.filter((batch) => this.look(batch, seen));
+    // Of an earlier part of this look. Those of a look before it are found again, or are not stale any more.
+    const hopeless: BatchEntity[] = beginsLook ? [] : [...this.givingUp.waiting];
+    for await (const rows of look.pages(() => this.clock.monotonicMs() >= startedAt + LOOK_LIMIT_MS)) {
+      const stale = rows.filter((batch) => this.isStale(batch, look));
       turn.running += rows.length;
       turn.stale += stale.length;
-      overdue += rows.filter((batch) => this.isOverdue(batch)).length;
+      look.overdue += rows.filter((batch) => this.isOverdue(batch)).length;
       if (doubted) continue;
       const fresh: BatchEntity[] = [];
       for (const batch of stale) {
@@ -103,12 +118,14 @@ export class ReclaimStaleBatchesUseCase {
       }
       await this.takeAll(fresh, turn, endsAt);
     }
-    this.metrics.gauge('batches_over_twice_ttl', overdue);
     // What failed before comes last, so that what takes a whole turn and fails again hides nobody.
     this.givingUp.replace(this.failedLast(hopeless), (batch) => this.takeSafely(batch, turn));
+    // The next turn comes by those that are left again, at once.
+    const goesOn = turn.left === 0;
     await this.takeAll(this.failedLast(postponed), turn, endsAt);
-    for (const name of this.failed) if (!seen.has(name)) this.failed.delete(name);
-    this.seen = seen;
+    if (look.isThrough) this.endLook(look);
+    else if (goesOn) this.openLook = look;
+    turn.endsLook = look.isThrough;
     return turn;
   }
 
@@ -124,25 +141,21 @@ export class ReclaimStaleBatchesUseCase {
     await this.idle();
   }
 
-  private doubtsItself(now: MonotonicMs): boolean {
-    const isLate = this.lastTurnAt !== undefined && now - this.lastTurnAt > this.settings.reclaimIntervalMs * 2 + TURN_LIMIT_MS;
-    // The fleet's table may be away by itself: who doubts himself for that reason for ever leaves the batches of the dead to nobody.
-    const isUnheard = this.ownHeartbeat.lastWriteFailed && this.unheardTurns < MAX_UNHEARD_TURNS;
-    this.unheardTurns = this.ownHeartbeat.lastWriteFailed ? this.unheardTurns + 1 : 0;
-    const hasFailed = this.leases.lastWriteFailed || isUnheard;
-    // It costs one turn. A process that lost its batches to an outage writes under no lease any more: it must not doubt for ever.
-    this.leases.lastWriteFailed = false;
-    return isLate || hasFailed;
+  private endLook({ names, overdue }: RunningLook): void {
+    this.metrics.gauge('batches_over_twice_ttl', overdue);
+    for (const name of this.seen.keys()) if (!names.has(name)) this.seen.delete(name);
+    for (const name of this.failed) if (!names.has(name)) this.failed.delete(name);
   }
 
   /** Remembers the batch's sign of life; answers whether it has been gone for too long. */
-  private look(batch: BatchEntity, seen: Map<string, Seen>): boolean {
-    const key = nameOf(batch);
+  private isStale(batch: BatchEntity, look: RunningLook): boolean {
+    const name = nameOf(batch);
     const now = this.clock.monotonicMs();
     const signature = leaseSignature(batch);
-    const before = this.seen.get(key);
+    const before = this.seen.get(name);
     const since = before?.signature === signature ? before.since : now;
-    seen.set(key, { signature, since });
+    this.seen.set(name, { signature, since });
+    look.names.add(name);
     const ttlMs = leaseTtlMs(batch.type, this.settings.ttlMs);
     return isStale(batch, now - since, this.nowMs(), { ttlMs, heartbeatIntervalMs: this.settings.heartbeatIntervalMs });
   }
@@ -177,7 +190,7 @@ export class ReclaimStaleBatchesUseCase {
   }
 
   private report(batch: BatchEntity, outcome: ReclaimOutcome, turn: ReclaimTurn): void {
-    const { jobId, batchNo, lockedBy, lockToken, attempts } = batch;
+    const { jobId, batchNo, lockedBy, lockToken } = batch;
     if (outcome.kind !== 'moved') turn.reclaims.push(outcome.record);
     switch (outcome.kind) {
       case 'moved':
@@ -192,10 +205,10 @@ export class ReclaimStaleBatchesUseCase {
         });
       case 'requeued':
         this.count(batch, turn, 'requeued');
-        return this.logger.info('Batch reclaimed: requeued', { jobId, batchNo, lockedBy, lockToken, attempts });
+        return this.logger.info('Batch reclaimed: requeued', { jobId, batchNo, lockedBy, lockToken, attempts: outcome.record.attempt });
       case 'given-up':
         this.count(batch, turn, 'given-up');
-        return this.logger.warn('Batch reclaimed: given up', { jobId, batchNo, lockedBy, lockToken, attempts });
+        return this.logger.warn('Batch reclaimed: given up', { jobId, batchNo, lockedBy, lockToken, attempts: outcome.record.attempt });
       default:
         return outcome satisfies never;
     }

@@ -87,14 +87,19 @@ async function watch(
   }
 }
 
-/** As many turns as it takes: one that doubts itself takes none, and one that runs out of time leaves some. */
+/** As many turns as one whole look takes: one that doubts itself takes none, and one that runs out of time leaves some. */
 async function takeSilent({ reclaim }: Services, signal: AbortSignal): Promise<ReclaimTurn[]> {
   const turns: ReclaimTurn[] = [];
+  let looksToEnd = 1;
   for (let again = true; again && !signal.aborted;) {
     const turn = await reclaim.runOnce();
     await reclaim.idle();
+    // The rest of a look that was begun while watching leaves out what came before it.
+    const takesOfAPart = turn.doubted || (turns.length === 0 && !turn.beginsLook);
+    if (takesOfAPart) looksToEnd = 2;
+    if (turn.endsLook) looksToEnd--;
     turns.push(turn);
-    again = turn.doubted || (turn.left > 0 && turn.reclaims.length > 0);
+    again = looksToEnd > 0 || (turn.left > 0 && turn.reclaims.length > 0);
   }
   return turns;
 }

@@ -154,6 +154,20 @@ describe('reclaim', () => {
     expect(JSON.parse(stdout)).toEqual({ requeued: 2, givenUp: 1, moved: 0, failed: 0, reclaims: [aReclaim(), aReclaim()] });
   });
 
+  it.each([
+    ['whole', [aTurn({ endsLook: false }), aTurn({ beginsLook: false })]],
+    [
+      'begun while it watched, and then a whole one',
+      [aTurn({ beginsLook: false }), aTurn({ endsLook: false }), aTurn({ beginsLook: false })],
+    ],
+    ['that doubted itself, and then a whole one', [aTurn({ doubted: true, endsLook: false }), aTurn({ beginsLook: false }), aTurn()]],
+  ])('goes on until it has taken of a look that is %s', async (_case, turns) => {
+    const { calls, services } = reclaimer(aTurn(), ...turns, { ...taken, requeued: 99 });
+    const { stderr } = await run(['reclaim'], services);
+    expect(calls.filter((call) => call === 'runOnce')).toHaveLength(1 + turns.length);
+    expect(stderr).not.toContain('99');
+  });
+
   it('exits with 1 when some could not be taken, and does not try them for ever', async () => {
     const { calls, services } = reclaimer(aTurn(), aTurn({ stale: 9, failed: 8, left: 1 }));
     const { exitCode, stderr } = await run(['reclaim'], services);

@@ -2,7 +2,7 @@ import type { Mutation } from '../mutation.js';
 import { alwaysTrue } from './condition.js';
 
 const REPOSITORY = 'src/batches/adapters/dynamo-db-batch-repository.adapter.ts';
-const RECLAIM = 'src/batches/application/reclaim-stale-batches.use-case.ts';
+const DOUBT = 'src/batches/application/self-doubt.ts';
 const TAKE = 'src/batches/application/reclaim-batch.use-case.ts';
 const OWN_RECLAIM = 'src/batches/application/own-reclaim.ts';
 const GIVE_UP = 'src/batches/application/give-up-batch.use-case.ts';
@@ -82,7 +82,7 @@ const JUDGING: readonly Mutation[] = [
   {
     rule: SELF_DOUBT,
     fault: 'a process that was frozen trusts its old look',
-    file: RECLAIM,
+    file: DOUBT,
     find: 'return isLate || hasFailed;',
     replace: 'return !isLate && hasFailed;',
     specs: ON_TURN,
@@ -90,7 +90,7 @@ const JUDGING: readonly Mutation[] = [
   {
     rule: SELF_DOUBT,
     fault: 'a process whose own lease write failed takes from others',
-    file: RECLAIM,
+    file: DOUBT,
     find: 'this.leases.lastWriteFailed || isUnheard;',
     replace: 'isUnheard;',
     specs: ON_TURN,
@@ -98,7 +98,7 @@ const JUDGING: readonly Mutation[] = [
   {
     rule: SELF_DOUBT,
     fault: 'a process whose own heartbeat to the fleet failed takes from others',
-    file: RECLAIM,
+    file: DOUBT,
     find: 'this.leases.lastWriteFailed || isUnheard;',
     replace: 'this.leases.lastWriteFailed;',
     specs: ON_TURN,

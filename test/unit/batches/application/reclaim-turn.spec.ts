@@ -52,6 +52,7 @@ describe('Self-doubt: no turn after an own late turn or a failed own write: a re
     await me.watch(aSilent());
     me.ownHeartbeat.lastWriteFailed = true;
     for (let turn = 0; turn < 6; turn++) await expect(me.nextTurn()).resolves.toMatchObject({ requeued: 0, doubted: true });
+    expect(w.logger.messages('warn')).toEqual(['Own heartbeat to the fleet failed: this coordinator reclaims nothing for up to 6 turns']);
     await expect(me.nextTurn()).resolves.toMatchObject({ requeued: 1, doubted: false });
   });
 
@@ -86,8 +87,7 @@ describe('a batch that cannot be reclaimed', () => {
     };
     await me.watch(...many(3));
     w.gate.next('reclaim', slowly);
-    await expect(me.nextTurn()).resolves.toMatchObject({ failed: 1, left: 2 });
-    w.batches.pageSize = 100;
+    await expect(me.nextTurn()).resolves.toMatchObject({ failed: 1, endsLook: false });
     w.gate.next('reclaim', () => undefined, () => undefined, slowly); // prettier-ignore
     await me.nextTurn();
     expect(await statuses()).toEqual(['running', 'queued', 'queued']);
@@ -105,6 +105,87 @@ describe('a batch that cannot be reclaimed', () => {
     w.gate.next('listRunning', 'unavailable');
     await expect(me.nextTurn()).rejects.toThrow('unavailable');
     await expect(me.nextTurn()).resolves.toMatchObject({ requeued: 1 });
+  });
+});
+
+describe('a look that finds more than a turn has time for', () => {
+  const many = (count: number) => Array.from({ length: count }, (_, batchNo) => aSilent({ batchNo }));
+  const slowly: Fault = () => w.clock.advance(2_000);
+  /** Reads that take 2 s each, a page: three pages a turn. */
+  const slowReads = (pages: number) => w.gate.next('findBatches', ...Array<Fault>(pages).fill(slowly));
+
+  beforeEach(() => {
+    w.batches.pageSize = 1;
+  });
+
+  it('goes on in the next turn where it stopped, is late never, and comes by everyone', async () => {
+    w.batches.put(...many(7));
+    const parts: unknown[] = [];
+    for (let turn = 0; turn < 6; turn++) {
+      slowReads(7);
+      const { beginsLook, endsLook, running, doubted } = await me.nextTurn();
+      parts.push([running, beginsLook, endsLook, doubted]);
+    }
+    const look = [
+      [3, true, false, false],
+      [3, false, false, false],
+      [1, false, true, false],
+    ];
+    expect(parts).toEqual([...look, ...look]);
+  });
+
+  it('takes what it finds silent in its last part as in its first, though the turns between looked at others', async () => {
+    w.batches.put(...many(7));
+    for (let turn = 0; turn < 12; turn++) {
+      slowReads(7);
+      await me.nextTurn();
+    }
+    expect(await statuses()).toEqual(Array(7).fill('queued'));
+  });
+
+  it('tells how many run for more than twice their TTL when it is through, of all its parts', async () => {
+    w.batches.put(...many(7));
+    const told: unknown[] = [];
+    for (let turn = 0; turn < 3; turn++) {
+      slowReads(7);
+      await me.nextTurn();
+      told.push(me.metrics.last('batches_over_twice_ttl'));
+    }
+    expect(told).toEqual([undefined, undefined, 7]);
+  });
+
+  it('leaves the rest of the turn to those whose reclaim failed before', async () => {
+    await me.watch(...many(1));
+    w.gate.next('reclaim', 'unavailable');
+    await expect(me.nextTurn()).resolves.toMatchObject({ failed: 1 });
+    w.batches.put(...many(9).slice(1));
+    slowReads(9);
+    await expect(me.nextTurn()).resolves.toMatchObject({ running: 3, endsLook: false, requeued: 1 });
+    expect((await statuses())[0]).toBe('queued');
+  });
+
+  it('and fails midway is begun again, and has not forgotten whom it saw', async () => {
+    await me.watch(...many(3));
+    w.gate.next('findBatches', () => undefined, 'unavailable');
+    await expect(me.nextTurn()).rejects.toThrow('unavailable');
+    await expect(me.nextTurn()).resolves.toMatchObject({ beginsLook: true, endsLook: true, requeued: 2 });
+    expect(await statuses()).toEqual(Array(3).fill('queued'));
+  });
+
+  it('keeps what its first part is to give up when the next part finds more', async () => {
+    const gate = deferred();
+    await me.watch(...Array.from({ length: 10 }, (_, batchNo) => aSilent({ batchNo, attempts: MAX_ATTEMPTS })));
+    w.gate.next('loadSegment', ...Array<Fault>(8).fill(() => gate.promise));
+    const runOnce = async () => {
+      await w.clock.advance(RECLAIM_INTERVAL_MS);
+      return me.reclaim.runOnce();
+    };
+    w.gate.next('findBatches', ...Array<Fault>(8).fill(() => undefined), () => w.clock.advance(6_000));
+    await expect(runOnce()).resolves.toMatchObject({ stale: 9, endsLook: false });
+    await expect(runOnce()).resolves.toMatchObject({ stale: 1, endsLook: true });
+    gate.resolve();
+    await me.reclaim.idle();
+    expect(await statuses()).toEqual(Array(10).fill('dead'));
   });
 });
 
