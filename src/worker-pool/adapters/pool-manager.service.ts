@@ -3,6 +3,7 @@ import { TransferPool, type RunTaskOptions } from '../application/transfer-pool.
 import type { TaskOutcome, TransferTask } from '../domain/transfer-task.js';
 import { transferTaskSchema } from '../protocol/thread-messages.schema.js';
 import { threadSettings, type PoolSettings } from './pool-settings.js';
+import { S3Access } from './s3-access.js';
 import { ABORTED, failedOutcome, POOL_TIMINGS, PoolThread, threadLost, type PoolTimings, type TaskInHand } from './pool-thread.js';
 import { inlineChannel, workerChannel } from './thread-channel.js';
 
@@ -37,11 +38,12 @@ export class PoolManagerService extends TransferPool {
     const { size } = settings.pool;
     const entry = options.threadUrl ?? new URL('../threads/worker-thread.js', import.meta.url);
     const open = size === 0 ? inlineChannel(threadSettings(settings)) : workerChannel(entry, threadSettings(settings));
+    const s3Access = new S3Access(settings.aws);
     const timings = { ...POOL_TIMINGS, ...options.timings };
     this.threads = Array.from(
       { length: Math.max(1, size) },
       (_, thread) =>
-        new PoolThread(open, timings, logger.child({ thread }), (restarted) => {
+        new PoolThread(open, s3Access, timings, logger.child({ thread }), (restarted) => {
           if (restarted !== undefined) this.metrics?.increment('worker_pool_restarts_total');
           this.turn();
         }),

@@ -8,8 +8,6 @@ export const STALL_TIMEOUT_MS = 60_000;
 /** The settings of one thread; what the process has once is divided among the threads. */
 export function threadSettings({ pool, access, aws }: PoolSettings): ThreadSettings {
   return {
-    region: aws.region,
-    s3CustomEndpoint: aws.s3CustomEndpoint,
     s3Checksums: aws.s3Checksums,
     destinationBuckets: [...access.destinationBuckets],
     sourceBuckets: [...access.sourceBuckets],

@@ -1,6 +1,7 @@
 import { fullJitterMs, toLoggable, type AppLogger, type BackoffPolicy } from '../../shared/index.js';
 import type { TaskFailure, TaskOutcome, TransferTask } from '../domain/transfer-task.js';
 import { fromThreadMessageSchema, type FromThreadMessage } from '../protocol/thread-messages.schema.js';
+import type { S3Access } from './s3-access.js';
 import type { OpenThreadChannel, ThreadChannel } from './thread-channel.js';
 
 export interface PoolTimings {
@@ -65,6 +66,7 @@ export class PoolThread {
 
   constructor(
     private readonly open: OpenThreadChannel,
+    private readonly s3Access: Pick<S3Access, 'of'>,
     private readonly timings: PoolTimings,
     private readonly logger: AppLogger,
     /** Ready, broken, stopped, a task less, or lost a life (`restarted`). */
@@ -145,6 +147,8 @@ export class PoolThread {
       case 'PONG':
         this.missedPongs = 0;
         return;
+      case 'BUCKET_WANTED':
+        return void this.answerBucket(message.payload.bucket);
       case 'TASK_PROGRESS': {
         const running = this.tasks.get(message.payload.taskId);
         if (running === undefined) return;
@@ -157,6 +161,17 @@ export class PoolThread {
         this.settle(taskId, outcome);
         return this.onChange();
       }
+    }
+  }
+
+  /** To the life that asked: the next one asks itself. */
+  private async answerBucket(bucket: string): Promise<void> {
+    const { channel } = this;
+    try {
+      channel?.post({ type: 'BUCKET_ACCESS', payload: { bucket, access: await this.s3Access.of(bucket) } });
+    } catch (error) {
+      this.logger.error('A bucket cannot be reached: no credentials, or no such name', { bucket, error: toLoggable(error) });
+      channel?.post({ type: 'BUCKET_ACCESS', payload: { bucket, code: error instanceof Error ? error.name : 'unknown' } });
     }
   }
 

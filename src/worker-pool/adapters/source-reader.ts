@@ -1,12 +1,13 @@
 import { Readable } from 'node:stream';
-import type { S3Client } from '@aws-sdk/client-s3';
 import type { Agent } from 'undici';
 import { guardedAgent } from '../threads/guarded-agent.js';
-import { createS3Client } from '../threads/s3-client.js';
+import { BucketAccesses } from '../threads/bucket-accesses.js';
 import { readBody } from '../threads/source-body.js';
+import { S3Requests } from '../threads/s3-requests.js';
 import { SourceGuard } from '../threads/source-guard.js';
 import { SourceOpener } from '../threads/source-opener.js';
 import { STALL_TIMEOUT_MS, type PoolSettings } from './pool-settings.js';
+import { S3Access } from './s3-access.js';
 
 /** Manifests are few: this is the limit of their connections, to one host and to S3. */
 const CONNECTIONS = 8;
@@ -32,13 +33,14 @@ export interface SourceStream {
 /** Reads a user's URL (http, https or s3) on the main thread, under the same guard as the transfers: for manifests. */
 export class SourceReader {
   private readonly agent: Agent;
-  private readonly s3: S3Client;
+  private readonly s3: S3Requests;
   private readonly sources: SourceOpener;
 
   constructor(settings: Pick<PoolSettings, 'access' | 'aws'>) {
     const guard = new SourceGuard(settings.access);
     this.agent = guardedAgent(guard, CONNECTIONS);
-    this.s3 = createS3Client({ ...settings.aws, maxSockets: CONNECTIONS });
+    const access = new S3Access(settings.aws);
+    this.s3 = new S3Requests(new BucketAccesses((bucket) => access.of(bucket)), CONNECTIONS);
     this.sources = new SourceOpener(guard, this.agent, this.s3);
   }
 
@@ -62,6 +64,6 @@ export class SourceReader {
   /** Ends every connection. */
   async close(): Promise<void> {
     await this.agent.destroy();
-    this.s3.destroy();
+    await this.s3.close();
   }
 }

@@ -1,11 +1,15 @@
 import { z } from 'zod';
 import { CHECKSUM_ALGORITHMS } from '../../shared/index.js';
+import type { BucketAccess } from '../domain/bucket-access.js';
+import type { TransferTask } from '../domain/transfer-task.js';
 
 /*
- * What a worker and the pool say to each other: small plain `{ type, payload }` objects, checked at both ends. Errors travel as data.
+ * What a worker and the pool say to each other: small plain `{ type, payload }` objects. Errors travel as data. The pool checks both what it
+ * sends (tasks come from users) and what it hears; a thread loads no zod for what the pool has checked: 9 MiB each.
  *
- *   main → worker   PROCESS_TASK, ABORT_TASK, PING, SHUTDOWN
- *   worker → main   READY, TASK_PROGRESS (at most one a second and task), TASK_COMPLETED (exactly one per PROCESS_TASK), PONG
+ *   main → worker   PROCESS_TASK, ABORT_TASK, BUCKET_ACCESS, PING, SHUTDOWN
+ *   worker → main   READY, TASK_PROGRESS (at most one a second and task), TASK_COMPLETED (exactly one per PROCESS_TASK),
+ *                   BUCKET_WANTED (answered with one BUCKET_ACCESS), PONG
  *
  * An ABORT_TASK for a task that is not in hand is ignored: its TASK_COMPLETED is on the way. SHUTDOWN ends every task, then the thread.
  */
@@ -53,37 +57,36 @@ const taskCompleted = z.union([
   z.object({ ...completed, success: z.literal(false), error: failure }),
 ]);
 
-export const toThreadMessageSchema = z.discriminatedUnion('type', [
-  z.object({ type: z.literal('PROCESS_TASK'), payload: transferTaskSchema }),
-  z.object({ type: z.literal('ABORT_TASK'), payload: z.object({ taskId: z.string(), reason: z.string() }) }),
-  z.object({ type: z.literal('PING'), payload: z.object({}) }),
-  z.object({ type: z.literal('SHUTDOWN'), payload: z.object({}) }),
-]);
-export type ToThreadMessage = z.infer<typeof toThreadMessageSchema>;
+/** How the pool reaches a bucket, or why nobody knows. */
+export type BucketAnswer = { bucket: string; access: BucketAccess } | { bucket: string; code: string };
+
+export type ToThreadMessage =
+  | { type: 'PROCESS_TASK'; payload: TransferTask }
+  | { type: 'ABORT_TASK'; payload: { taskId: string; reason: string } }
+  | { type: 'BUCKET_ACCESS'; payload: BucketAnswer }
+  | { type: 'PING' | 'SHUTDOWN'; payload: Record<string, never> };
 
 export const fromThreadMessageSchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('READY'), payload: z.object({}) }),
   z.object({ type: z.literal('TASK_PROGRESS'), payload: z.object({ taskId: z.string(), bytes }) }),
   z.object({ type: z.literal('TASK_COMPLETED'), payload: taskCompleted }),
+  z.object({ type: z.literal('BUCKET_WANTED'), payload: z.object({ bucket: z.string() }) }),
   z.object({ type: z.literal('PONG'), payload: z.object({}) }),
 ]);
 export type FromThreadMessage = z.infer<typeof fromThreadMessageSchema>;
 
 /** What a thread is started with (`workerData`). */
-export const threadSettingsSchema = z.object({
-  region: z.string(),
-  s3CustomEndpoint: z.boolean(),
-  s3Checksums: z.enum(['full-object', 'none']),
-  destinationBuckets: z.array(z.string()),
-  sourceBuckets: z.array(z.string()),
-  sourceHosts: z.array(z.string()),
-  sourceCidrs: z.array(z.string()),
-  sourcePorts: z.array(z.number()),
-  tasksPerWorker: z.number().int().min(1),
-  memoryBytes: z.number().int().min(1),
-  uploadConcurrency: z.number().int().min(1),
-  connectionsPerHost: z.number().int().min(1),
-  taskTimeoutMs: z.number().min(1),
-  stallTimeoutMs: z.number().min(1),
-});
-export type ThreadSettings = z.infer<typeof threadSettingsSchema>;
+export interface ThreadSettings {
+  s3Checksums: 'full-object' | 'none';
+  destinationBuckets: readonly string[];
+  sourceBuckets: readonly string[];
+  sourceHosts: readonly string[];
+  sourceCidrs: readonly string[];
+  sourcePorts: readonly number[];
+  tasksPerWorker: number;
+  memoryBytes: number;
+  uploadConcurrency: number;
+  connectionsPerHost: number;
+  taskTimeoutMs: number;
+  stallTimeoutMs: number;
+}

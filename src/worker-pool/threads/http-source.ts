@@ -2,6 +2,7 @@ import { request, type Agent, type Dispatcher } from 'undici';
 import { RESERVED_REQUEST_HEADERS } from '../../shared/index.js';
 import { isRedirect, parseRetryAfterMs, statusError } from '../domain/http-response.js';
 import { TransferError } from '../domain/transfer-error.js';
+import { codeOf } from './connection-errors.js';
 import type { SourceGuard } from './source-guard.js';
 
 export const MAX_REDIRECTS = 10;
@@ -70,10 +71,6 @@ function parseUrl(text: string, base?: string): URL {
 
 function callerHeaders(headers: Record<string, string>): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => !RESERVED_REQUEST_HEADERS.has(name.toLowerCase())));
-}
-
-function codeOf(error: unknown): string {
-  return typeof error === 'object' && error !== null && 'code' in error && typeof error.code === 'string' ? error.code : 'unknown';
 }
 
 function isReset(error: unknown): boolean {

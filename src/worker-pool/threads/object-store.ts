@@ -1,23 +1,11 @@
-import {
-  AbortMultipartUploadCommand,
-  CompleteMultipartUploadCommand,
-  CreateMultipartUploadCommand,
-  HeadObjectCommand,
-  ListMultipartUploadsCommand,
-  PutObjectCommand,
-  S3ServiceException,
-  UploadPartCommand,
-  type CompletedPart,
-  type S3Client,
-} from '@aws-sdk/client-s3';
 import { crc32 } from 'node:zlib';
-import { isRetryableStatus } from '../domain/http-response.js';
 import type { StoredObject } from '../domain/object-metadata.js';
 import type { S3Location } from '../domain/s3-uri.js';
 import { TransferError } from '../domain/transfer-error.js';
 import { hex32 } from './crc.js';
 import { crc32Base64 } from './digests.js';
-import { requestTimeoutMs } from './s3-client.js';
+import { completedEtag, completion, openUploads, uploadId, type UploadedPart } from './s3-answers.js';
+import { S3Error, type S3Requests } from './s3-requests.js';
 
 export interface ObjectAttributes {
   contentType?: string;
@@ -25,28 +13,24 @@ export interface ObjectAttributes {
   metadata: Record<string, string>;
 }
 
-/** Said with a 4xx, and yet another try may succeed. */
-const PASSING_ERRORS = new Set([
-  'BadDigest',
-  'ExpiredToken',
-  'ExpiredTokenException',
-  'NoSuchUpload',
-  'RequestTimeout',
-  'RequestTimeTooSkewed',
-]);
+/** Said with a 4xx, and yet another try of the whole task may succeed. */
+const PASSING_ERRORS = new Set(['BadDigest', 'NoSuchUpload']);
 
 /** The S3 calls of an upload, with errors of our own: `UPLOAD_FAILED`, or the reason of the signal. */
 export class ObjectStore {
   constructor(
-    private readonly client: S3Client,
+    private readonly requests: S3Requests,
     private readonly options: { fullObjectCrc32: boolean },
   ) {}
 
   /** What is stored under the key. Undefined when nothing is, or when we may not or cannot see it: then it is not relied on. */
   async head(at: S3Location, signal: AbortSignal): Promise<StoredObject | undefined> {
     try {
-      const head = await this.client.send(new HeadObjectCommand(target(at)), { abortSignal: signal });
-      return { size: head.ContentLength ?? 0, etag: head.ETag ?? '', metadata: head.Metadata ?? {} };
+      const { headers } = await this.requests.send({ method: 'HEAD', ...at, signal });
+      const metadata = Object.entries(headers).flatMap(([name, value]) =>
+        name.startsWith(METADATA) ? [[name.slice(METADATA.length), String(value)]] : [],
+      );
+      return { size: Number(headers['content-length']), etag: headers.etag ?? '', metadata: Object.fromEntries(metadata) };
     } catch {
       return undefined;
     }
@@ -54,105 +38,113 @@ export class ObjectStore {
 
   put(at: S3Location, bytes: Buffer, attributes: ObjectAttributes, signal: AbortSignal): Promise<string> {
     return translated(signal, async () => {
-      const command = new PutObjectCommand({ ...target(at), ...described(attributes), Body: bytes, ...this.partChecksum(bytes) });
-      const put = await this.client.send(command, { abortSignal: signal, requestTimeout: requestTimeoutMs(bytes.length) });
-      return put.ETag ?? '';
+      const headers = { ...described(attributes), ...checksumHeader(this.checksumOf(bytes)) };
+      const { headers: answer } = await this.requests.send({ method: 'PUT', ...at, headers, body: bytes, signal });
+      return answer.etag ?? '';
     });
   }
 
   /** `isOnly` is false when a lost answer may have left another upload behind. */
   createMultipart(at: S3Location, attributes: ObjectAttributes, signal: AbortSignal): Promise<{ uploadId: string; isOnly: boolean }> {
     return translated(signal, async () => {
-      const checksum = this.options.fullObjectCrc32 ? ({ ChecksumAlgorithm: 'CRC32', ChecksumType: 'FULL_OBJECT' } as const) : {};
-      const command = new CreateMultipartUploadCommand({ ...target(at), ...described(attributes), ...checksum });
-      const created = await this.client.send(command, { abortSignal: signal });
-      if (created.UploadId === undefined) throw new TransferError('UPLOAD_FAILED', 'S3 gave no upload id', { retryable: true });
-      return { uploadId: created.UploadId, isOnly: created.$metadata.attempts === 1 };
+      const checksum = this.options.fullObjectCrc32 ? { 'x-amz-checksum-algorithm': 'CRC32', ...FULL_OBJECT } : {};
+      const headers = { ...described(attributes), ...checksum };
+      const { text, isFirst } = await this.requests.send({ method: 'POST', ...at, query: { uploads: '' }, headers, signal });
+      const id = uploadId(text);
+      if (id === undefined) throw new TransferError('UPLOAD_FAILED', 'S3 gave no upload id', { retryable: true });
+      return { uploadId: id, isOnly: isFirst };
     });
   }
 
-  uploadPart(at: S3Location, uploadId: string, part: { number: number; bytes: Buffer }, signal: AbortSignal): Promise<CompletedPart> {
+  uploadPart(at: S3Location, upload: string, part: { number: number; bytes: Buffer }, signal: AbortSignal): Promise<UploadedPart> {
     return translated(signal, async () => {
-      const checksum = this.partChecksum(part.bytes);
-      const command = new UploadPartCommand({
-        ...target(at),
-        UploadId: uploadId,
-        PartNumber: part.number,
-        Body: part.bytes,
-        ...checksum,
+      const checksum = this.checksumOf(part.bytes);
+      const query = { partNumber: String(part.number), uploadId: upload };
+      const answer = await this.requests.send({
+        method: 'PUT',
+        ...at,
+        query,
+        headers: checksumHeader(checksum),
+        body: part.bytes,
+        signal,
       });
-      const { ETag } = await this.client.send(command, { abortSignal: signal, requestTimeout: requestTimeoutMs(part.bytes.length) });
-      if (ETag === undefined) throw new TransferError('UPLOAD_FAILED', 'S3 gave a part no ETag', { retryable: true });
-      return { PartNumber: part.number, ETag, ...checksum };
+      const { etag } = answer.headers;
+      if (etag === undefined) throw new TransferError('UPLOAD_FAILED', 'S3 gave a part no ETag', { retryable: true });
+      return { number: part.number, etag, ...(checksum === undefined ? {} : { crc32: checksum }) };
     });
   }
 
-  complete(at: S3Location, uploadId: string, parts: CompletedPart[], crc32Hex: string | undefined, signal: AbortSignal): Promise<string> {
+  complete(
+    at: S3Location,
+    upload: string,
+    parts: readonly UploadedPart[],
+    crc32Hex: string | undefined,
+    signal: AbortSignal,
+  ): Promise<string> {
     return translated(signal, async () => {
-      const checksum = crc32Hex === undefined ? {} : ({ ChecksumCRC32: crc32Base64(crc32Hex), ChecksumType: 'FULL_OBJECT' } as const);
-      const command = new CompleteMultipartUploadCommand({
-        ...target(at),
-        UploadId: uploadId,
-        MultipartUpload: { Parts: parts },
-        ...checksum,
-      });
-      const completed = await this.client.send(command, { abortSignal: signal });
-      return completed.ETag ?? '';
+      const headers = crc32Hex === undefined ? {} : { 'x-amz-checksum-crc32': crc32Base64(crc32Hex), ...FULL_OBJECT };
+      const body = completion(parts);
+      const { text } = await this.requests.send({ method: 'POST', ...at, query: { uploadId: upload }, headers, body, signal });
+      return completedEtag(text) ?? '';
     });
   }
 
-  abortMultipart(at: S3Location, uploadId: string, signal: AbortSignal): Promise<void> {
+  abortMultipart(at: S3Location, upload: string, signal: AbortSignal): Promise<void> {
     return translated(signal, async () => {
-      await this.client.send(new AbortMultipartUploadCommand({ ...target(at), UploadId: uploadId }), { abortSignal: signal });
+      await this.requests.send({ method: 'DELETE', ...at, query: { uploadId: upload }, signal });
     });
   }
 
   /** Uploads of this key that someone began and did not end. */
-  openUploads(at: S3Location, signal: AbortSignal): Promise<string[]> {
+  openUploads({ bucket, key }: S3Location, signal: AbortSignal): Promise<string[]> {
     return translated(signal, async () => {
-      const listed = await this.client.send(new ListMultipartUploadsCommand({ Bucket: at.bucket, Prefix: at.key }), {
-        abortSignal: signal,
-      });
-      return (listed.Uploads ?? []).flatMap(({ Key, UploadId }) => (Key === at.key && UploadId !== undefined ? [UploadId] : []));
+      const { text } = await this.requests.send({ method: 'GET', bucket, query: { prefix: key, uploads: '' }, signal });
+      return openUploads(text).flatMap((upload) => (upload.key === key ? [upload.uploadId] : []));
     });
   }
 
-  private partChecksum(bytes: Buffer): { ChecksumCRC32?: string } {
-    return this.options.fullObjectCrc32 ? { ChecksumCRC32: crc32Base64(hex32(crc32(bytes))) } : {};
+  private checksumOf(bytes: Buffer): string | undefined {
+    return this.options.fullObjectCrc32 ? crc32Base64(hex32(crc32(bytes))) : undefined;
   }
 }
 
 /** The calls of an ObjectStore, for whoever makes them. */
 export type ObjectCalls = Pick<ObjectStore, keyof ObjectStore>;
 
-function target(at: S3Location): { Bucket: string; Key: string } {
-  return { Bucket: at.bucket, Key: at.key };
+const METADATA = 'x-amz-meta-';
+const FULL_OBJECT = { 'x-amz-checksum-type': 'FULL_OBJECT' };
+
+function checksumHeader(checksum: string | undefined): Record<string, string> {
+  return checksum === undefined ? {} : { 'x-amz-sdk-checksum-algorithm': 'CRC32', 'x-amz-checksum-crc32': checksum };
 }
 
-function described(attributes: ObjectAttributes): { ContentType?: string; ContentEncoding?: string; Metadata: Record<string, string> } {
+function described({ contentType, contentEncoding, metadata }: ObjectAttributes): Record<string, string> {
   return {
-    Metadata: attributes.metadata,
-    ...(attributes.contentType === undefined ? {} : { ContentType: attributes.contentType }),
-    ...(attributes.contentEncoding === undefined ? {} : { ContentEncoding: attributes.contentEncoding }),
+    ...Object.fromEntries(Object.entries(metadata).map(([name, value]) => [METADATA + name, value])),
+    ...plainHeader('content-type', contentType),
+    ...plainHeader('content-encoding', contentEncoding),
   };
+}
+
+/** A source may say anything here; what no header can carry, or no signature, is left out. */
+function plainHeader(name: string, value: string | undefined): Record<string, string> {
+  return value !== undefined && /^[\x20-\x7e]+$/.test(value) ? { [name]: value } : {};
 }
 
 async function translated<T>(signal: AbortSignal, call: () => Promise<T>): Promise<T> {
   try {
     return await call();
   } catch (error) {
-    if (signal.aborted) throw signal.reason;
+    signal.throwIfAborted();
     if (error instanceof TransferError) throw error;
     throw uploadError(error);
   }
 }
 
-/** Only name and status: the SDK's errors carry requests. */
 function uploadError(error: unknown): TransferError {
-  const name = error instanceof Error ? error.name : 'unknown';
-  const status = error instanceof S3ServiceException ? error.$metadata.httpStatusCode : undefined;
-  return new TransferError('UPLOAD_FAILED', status === undefined ? `S3: ${name}` : `S3 answered ${status} ${name}`, {
-    retryable: status === undefined || isRetryableStatus(status) || PASSING_ERRORS.has(name),
+  const { message, code, status, mayPass } = error instanceof S3Error ? error : new S3Error('unknown', undefined);
+  return new TransferError('UPLOAD_FAILED', message, {
+    retryable: mayPass || PASSING_ERRORS.has(code),
     cause: error,
     ...(status === undefined ? {} : { httpStatus: status }),
   });

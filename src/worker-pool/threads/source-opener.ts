@@ -1,9 +1,9 @@
 import type { Readable } from 'node:stream';
-import { GetObjectCommand, S3ServiceException, type S3Client } from '@aws-sdk/client-s3';
-import type { Agent } from 'undici';
+import type { Agent, Dispatcher } from 'undici';
 import { statusError } from '../domain/http-response.js';
 import { TransferError } from '../domain/transfer-error.js';
 import { HttpSource, single, type HttpSourceOptions } from './http-source.js';
+import { S3Error, type S3Requests } from './s3-requests.js';
 import type { SourceGuard } from './source-guard.js';
 
 /** A source that has answered; whoever opened it reads its body or destroys it. */
@@ -26,7 +26,7 @@ export class SourceOpener {
   constructor(
     private readonly guard: SourceGuard,
     agent: Agent,
-    private readonly s3: S3Client,
+    private readonly s3: S3Requests,
   ) {
     this.http = new HttpSource(agent, guard);
   }
@@ -34,51 +34,39 @@ export class SourceOpener {
   /** @throws TransferError, or the reason of the signal */
   async open(url: string, options: HttpSourceOptions): Promise<OpenedSource> {
     options.signal.throwIfAborted();
-    const source = await (/^s3:/i.test(url) ? this.openS3(url, options.signal) : this.openHttp(url, options));
+    const source = await (/^s3:/i.test(url) ? this.openS3(url, options.signal) : this.http.open(url, options).then(openedSource));
     // Errors reach whoever reads; a body that is destroyed unread has nobody to tell.
     source.body.on('error', () => {});
     return source;
   }
 
-  private async openHttp(url: string, options: HttpSourceOptions): Promise<OpenedSource> {
-    const { headers, body } = await this.http.open(url, options);
-    const length = single(headers['content-length']);
-    const size = length !== undefined && /^\d+$/.test(length) ? Number(length) : undefined;
-    return {
-      body,
-      endIsKnown: size !== undefined || headers['transfer-encoding'] !== undefined,
-      ...defined({
-        size,
-        etag: single(headers['etag']),
-        lastModified: single(headers['last-modified']),
-        contentType: single(headers['content-type']),
-        contentEncoding: single(headers['content-encoding']),
-      }),
-    };
-  }
-
   private async openS3(uri: string, signal: AbortSignal): Promise<OpenedSource> {
-    const { bucket, key } = this.guard.checkS3(uri);
+    const at = this.guard.checkS3(uri);
     try {
-      const object = await this.s3.send(new GetObjectCommand({ Bucket: bucket, Key: key }), { abortSignal: signal });
-      return {
-        body: object.Body as Readable,
-        endIsKnown: true,
-        ...defined({
-          size: object.ContentLength,
-          etag: object.ETag,
-          lastModified: object.LastModified?.toUTCString(),
-          contentType: object.ContentType,
-          contentEncoding: object.ContentEncoding,
-        }),
-      };
+      return { ...openedSource(await this.s3.open({ method: 'GET', ...at, signal })), endIsKnown: true };
     } catch (error) {
-      if (signal.aborted) throw signal.reason;
-      const status = error instanceof S3ServiceException ? error.$metadata.httpStatusCode : undefined;
+      signal.throwIfAborted();
+      const status = error instanceof S3Error ? error.status : undefined;
       if (status !== undefined) throw statusError(status);
       throw new TransferError('SOURCE_CONNECTION', 'S3 did not answer', { retryable: true, cause: error });
     }
   }
+}
+
+function openedSource({ headers, body }: Pick<Dispatcher.ResponseData, 'headers' | 'body'>): OpenedSource {
+  const length = single(headers['content-length']);
+  const size = length !== undefined && /^\d+$/.test(length) ? Number(length) : undefined;
+  return {
+    body,
+    endIsKnown: size !== undefined || headers['transfer-encoding'] !== undefined,
+    ...defined({
+      size,
+      etag: single(headers['etag']),
+      lastModified: single(headers['last-modified']),
+      contentType: single(headers['content-type']),
+      contentEncoding: single(headers['content-encoding']),
+    }),
+  };
 }
 
 /** Without the properties that are undefined. */

@@ -1,9 +1,9 @@
-import type { CompletedPart } from '@aws-sdk/client-s3';
 import type { S3Location } from '../domain/s3-uri.js';
 import { TransferError } from '../domain/transfer-error.js';
 import type { MemoryBudget } from './memory-budget.js';
 import type { ObjectAttributes, ObjectCalls } from './object-store.js';
 import { fillParts, type FilledPart } from './part-filler.js';
+import type { UploadedPart } from './s3-answers.js';
 
 export interface UploadRequest {
   at: S3Location;
@@ -112,8 +112,8 @@ export class Uploader {
     rest: AsyncIterable<FilledPart>,
     at: S3Location,
     work: AbortController,
-  ): Promise<{ number: number; size: number; part: CompletedPart }[]> {
-    const completed: { number: number; size: number; part: CompletedPart }[] = [];
+  ): Promise<{ number: number; size: number; part: UploadedPart }[]> {
+    const completed: { number: number; size: number; part: UploadedPart }[] = [];
     const inFlight = new Set<Promise<void>>();
     const send = async (filled: FilledPart): Promise<void> => {
       const { number, bytes, release } = filled;
@@ -142,7 +142,7 @@ export class Uploader {
 
   private async complete(
     uploadId: string,
-    parts: CompletedPart[],
+    parts: UploadedPart[],
     bytes: number,
     crc32: string | undefined,
     request: UploadRequest,

@@ -1,10 +1,9 @@
-import { GetObjectCommand, HeadObjectCommand, ListObjectsV2Command, type HeadObjectCommandOutput, type S3Client } from '@aws-sdk/client-s3';
+import { GetObjectCommand, HeadObjectCommand, ListObjectsV2Command, S3Client, type HeadObjectCommandOutput } from '@aws-sdk/client-s3';
 import { RequestLog } from '../../../infra/local-aws/request-log.js';
 import { startS3Endpoint, type S3Endpoint } from '../../../infra/local-aws/s3/index.js';
 import { SilentLogger } from '../../support/silent-logger.js';
 import { PoolManagerService, type PoolOptions, type TaskOutcome, type TransferTask } from '../../../src/worker-pool/index.js';
 import type { PoolSettings } from '../../../src/worker-pool/adapters/pool-settings.js';
-import { createS3Client } from '../../../src/worker-pool/threads/s3-client.js';
 import { RawOrigin } from '../../support/raw-origin.js';
 
 export const BUCKET = 'exports';
@@ -44,7 +43,7 @@ export class TransferBench {
     readonly log: RequestLog,
   ) {
     Object.assign(process.env, { AWS_ENDPOINT_URL_S3: endpoint.url, AWS_ACCESS_KEY_ID: 'local', AWS_SECRET_ACCESS_KEY: 'local' });
-    this.s3 = createS3Client({ region: 'us-east-1', s3CustomEndpoint: true, maxSockets: 8 });
+    this.s3 = new S3Client({ region: 'us-east-1', forcePathStyle: true });
   }
 
   static async start(): Promise<TransferBench> {

@@ -35,11 +35,11 @@ class FakeStore implements ObjectCalls {
     for (let turn = 0; turn < 20; turn++) await setImmediate();
     this.parts -= 1;
     this.bytes -= part.bytes.length;
-    return { PartNumber: part.number, ETag: `${part.number}` };
+    return { number: part.number, etag: `${part.number}` };
   }
 
-  async complete(_at: unknown, _uploadId: string, parts: { PartNumber?: number | undefined }[]) {
-    this.calls.push(`complete ${parts.map(({ PartNumber }) => PartNumber).join()}`);
+  async complete(_at: unknown, _uploadId: string, parts: readonly { number: number }[]) {
+    this.calls.push(`complete ${parts.map(({ number }) => number).join()}`);
     return 'etag';
   }
 

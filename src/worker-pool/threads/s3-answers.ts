@@ -1,0 +1,65 @@
+import { parseXML } from '@aws-sdk/xml-builder';
+
+/** The texts of S3's answers that anyone here reads. What is not there, or is no XML, is `undefined`. */
+
+/** Of an error; also of one that came with a 200, as Complete and Copy may answer once their headers are sent. */
+export function errorCode(text: string): string | undefined {
+  return stringAt(parse(text), 'Error', 'Code');
+}
+
+export function uploadId(text: string): string | undefined {
+  return stringAt(parse(text), 'InitiateMultipartUploadResult', 'UploadId');
+}
+
+export function completedEtag(text: string): string | undefined {
+  return stringAt(parse(text), 'CompleteMultipartUploadResult', 'ETag');
+}
+
+/** Uploads that were begun and not ended. */
+export function openUploads(text: string): { key: string; uploadId: string }[] {
+  const uploads = valueAt(parse(text), 'ListMultipartUploadsResult', 'Upload');
+  return (Array.isArray(uploads) ? uploads : [uploads]).flatMap((upload: unknown) => {
+    const key = stringAt(upload, 'Key');
+    const id = stringAt(upload, 'UploadId');
+    return key === undefined || id === undefined ? [] : [{ key, uploadId: id }];
+  });
+}
+
+export interface UploadedPart {
+  /** 1, 2, 3 … */
+  number: number;
+  etag: string;
+  /** Base64, as S3 writes it. */
+  crc32?: string;
+}
+
+/** The request that completes an upload. */
+export function completion(parts: readonly UploadedPart[]): string {
+  const listed = parts.map(({ number, etag, crc32 }) => {
+    const checksum = crc32 === undefined ? '' : `<ChecksumCRC32>${escaped(crc32)}</ChecksumCRC32>`;
+    return `<Part><PartNumber>${number}</PartNumber><ETag>${escaped(etag)}</ETag>${checksum}</Part>`;
+  });
+  return `<CompleteMultipartUpload xmlns="http://s3.amazonaws.com/doc/2006-03-01/">${listed.join('')}</CompleteMultipartUpload>`;
+}
+
+function escaped(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+}
+
+function parse(text: string): unknown {
+  if (!text.trimStart().startsWith('<')) return undefined;
+  try {
+    return parseXML(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function valueAt(value: unknown, ...path: string[]): unknown {
+  return path.reduce<unknown>((at, name) => (typeof at === 'object' && at !== null ? Reflect.get(at, name) : undefined), value);
+}
+
+function stringAt(value: unknown, ...path: string[]): string | undefined {
+  const found = valueAt(value, ...path);
+  return typeof found === 'string' && found !== '' ? found : undefined;
+}
