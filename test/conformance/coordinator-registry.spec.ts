@@ -203,10 +203,10 @@ describe('the rows of the registry on DynamoDB', () => {
   });
 
   it.each(calls)('cannot be %s while nobody answers: it is tried again', async (_how, call) => {
-    const { documents, destroy } = createAwsClients({ AWS_ENDPOINT_URL_DYNAMODB: 'http://127.0.0.1:1' });
-    const registry = new DynamoDbCoordinatorRegistryAdapter(documents, TableName(), clock, logger);
+    const clients = createAwsClients({ AWS_ENDPOINT_URL_DYNAMODB: 'http://127.0.0.1:1' });
+    const registry = new DynamoDbCoordinatorRegistryAdapter(clients.documents, TableName(), clock, logger);
     await expect(call(registry)).rejects.toMatchObject({ code: 'TABLE_UNAVAILABLE', disposition: 'retry' });
-    destroy();
+    clients.destroy();
   });
 
   it('are all listed, however many pages they fill', async () => {
