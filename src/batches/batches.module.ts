@@ -3,6 +3,7 @@ import { CONFIGURATION, type Configuration } from '../config/index.js';
 import { ExportJobsModule } from '../export-jobs/export-jobs.module.js';
 import { CompleteJobUseCase, JobCounterService, JobStateRepositoryPort } from '../export-jobs/index.js';
 import { FleetRecordsModule } from '../fleet/fleet-records.module.js';
+import { workLimitMs } from '../fleet/index.js';
 import { SqsQueue } from '../platform/sqs/index.js';
 import { AppLogger, Clock, Metrics } from '../shared/index.js';
 import { TransferPool } from '../worker-pool/index.js';
@@ -74,7 +75,12 @@ import { BATCHES_QUEUE, BatchRecordsModule } from './batch-records.module.js';
           metrics,
         }),
     },
-    BatchWorkService,
+    {
+      provide: BatchWorkService,
+      inject: [CONFIGURATION, WorkSigns, TaskDispatcherService, RunBatchUseCase],
+      useFactory: ({ fleet }: Configuration, signs: WorkSigns, dispatcher: TaskDispatcherService, runBatch: RunBatchUseCase) =>
+        new BatchWorkService({ workLimitMs: workLimitMs(fleet.heartbeatIntervalMs) }, signs, dispatcher, runBatch),
+    },
     {
       provide: ReclaimLoop,
       inject: [CONFIGURATION, ReclaimStaleBatchesUseCase, Clock, AppLogger],

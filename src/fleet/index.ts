@@ -1,1 +1,2 @@
 export { CoordinatorHeartbeatService } from './application/coordinator-heartbeat.service.js';
+export { workLimitMs } from './domain/liveness.js';

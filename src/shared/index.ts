@@ -1,4 +1,5 @@
 export { fullJitterMs, type BackoffPolicy } from './backoff.js';
+export { chunksOf } from './chunks.js';
 export { CHECKSUM_ALGORITHMS, parseChecksum, type Checksum, type ChecksumAlgorithm, type ParsedChecksum } from './checksum.js';
 export { Clock, expiryS, SystemClock, type MonotonicMs } from './clock.js';
 export { AppError, maskToken, maskUrl, toLoggable, withoutSecrets, type Disposition, type LoggableError } from './errors.js';

@@ -9,6 +9,7 @@ import { Gate } from '../support/fakes/gate.js';
 import { InMemoryCoordinatorRegistry } from '../support/fakes/in-memory-coordinator-registry.js';
 import { RecordingLogger } from '../support/fakes/recording-logger.js';
 import { FakeClock } from '../support/fake-clock.js';
+import { createAwsClients } from '../support/local-aws.js';
 
 let dynamoDb: EmbeddedDynamoDb;
 let clock: FakeClock;
@@ -188,6 +189,24 @@ describe('the rows of the registry on DynamoDB', () => {
     await expect(onTable().find(coordinatorId)).rejects.toThrow(
       `The row ${coordinatorId} of ${TableName()} is no coordinator's: remove it`,
     );
+  });
+
+  const calls: [string, (registry: CoordinatorRegistryPort) => Promise<unknown>][] = [
+    ['found', (registry) => registry.find('one')],
+    ['registered', (registry) => registry.register({ coordinatorId: 'one', registrationId: 'mine', epoch: 1 }, undefined, ROW)],
+    ['beaten', (registry) => registry.heartbeat({ coordinatorId: 'one', registrationId: 'mine', epoch: 1 }, 1, coordinatorDetails())],
+    ['listed', (registry) => registry.list()],
+  ];
+  it.each(calls)('cannot be %s without a table: it is no use to try again', async (_how, call) => {
+    const registry = new DynamoDbCoordinatorRegistryAdapter(dynamoDb.documents, 'nowhere', clock, logger);
+    await expect(call(registry)).rejects.toMatchObject({ code: 'TABLE_UNUSABLE', disposition: 'fatal' });
+  });
+
+  it.each(calls)('cannot be %s while nobody answers: it is tried again', async (_how, call) => {
+    const clients = createAwsClients({ AWS_ENDPOINT_URL_DYNAMODB: 'http://127.0.0.1:1' });
+    const registry = new DynamoDbCoordinatorRegistryAdapter(clients.documents, TableName(), clock, logger);
+    await expect(call(registry)).rejects.toMatchObject({ code: 'TABLE_UNAVAILABLE', disposition: 'retry' });
+    clients.destroy();
   });
 
   it('are all listed, however many pages they fill', async () => {

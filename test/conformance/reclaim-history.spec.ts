@@ -56,6 +56,10 @@ describe.each<[string, () => ReclaimHistoryPort]>([
     await expect(history.recent(1)).resolves.toEqual([first]);
   });
 
+  it('gives up a write whose signal is aborted', async () => {
+    await expect(history.record(aReclaim({ jobId }), AbortSignal.abort())).rejects.toThrow(/abort/i);
+  });
+
   it.each<[string, Partial<ReclaimRecord>]>([
     ['batch', { batchNo: 10 }],
     ['attempt', { attempt: 2 }],

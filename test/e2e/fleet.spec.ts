@@ -101,6 +101,21 @@ describe('the registry', () => {
     expect(service.said('has registered as this coordinator')).toBe(false);
   });
 
+  it('may be throttled while a service starts: it registers as soon as that has passed', async () => {
+    fixture = await ExportFixture.start();
+    // More often than the client itself tries a call.
+    fixture.aws.faults.add({
+      service: 'dynamodb',
+      operation: 'PutItem',
+      times: 7,
+      action: { kind: 'fail', status: 400, type: 'ProvisionedThroughputExceededException' },
+    });
+    const service = await start('alpha');
+    await hasBeaten('alpha', 1);
+    expect(await row('alpha')).toMatchObject({ epoch: 1 });
+    expect(service.said('The coordinator could not be registered; it is tried again')).toBe(true);
+  });
+
   it('is needed to start: without its table a service ends and says what to do', async () => {
     fixture = await ExportFixture.start();
     const service = ExportService.launch({ ...fixture.aws.environment(), DYNAMODB_COORDINATORS_TABLE: 'nowhere' });

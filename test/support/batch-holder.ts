@@ -23,6 +23,7 @@ import { FakeClock, settled } from './fake-clock.js';
 
 export const BATCH_BEAT_MS = 10_000;
 export const BATCH_TTL_MS = 90_000;
+export const WORK_LIMIT_MS = 120_000;
 export const BATCH_MESSAGE = { jobId: 'job-1', batchNo: 0, run: 1 };
 
 /** Tables, queue and objects with one job of one queued batch of five tasks. `process()` is one coordinator on them. */
@@ -82,6 +83,6 @@ export function aHolder(ports: HolderPorts, coordinatorId: string, places: numbe
   };
   const drain = (finishMs = 15_000, releaseMs = 21_000) =>
     runBatch.drain({ finishByMs: clock.monotonicMs() + finishMs, releaseByMs: clock.monotonicMs() + releaseMs });
-  const work = new BatchWorkService(signs, dispatcher, runBatch);
+  const work = new BatchWorkService({ workLimitMs: WORK_LIMIT_MS }, signs, dispatcher, runBatch);
   return { pool, runBatch, receive, begin, drain, dispatcher, signs, work };
 }

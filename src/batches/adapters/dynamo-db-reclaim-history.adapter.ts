@@ -27,20 +27,24 @@ export class DynamoDbReclaimHistoryAdapter extends ReclaimHistoryPort {
     super();
   }
 
-  async record(record: ReclaimRecord): Promise<void> {
+  async record(record: ReclaimRecord, signal?: AbortSignal): Promise<void> {
     const reclaim = sortKeyOf(record);
     // Refused: a repetition, or a retry whose first reply was lost. A lease is taken once, so what is there is the same.
-    await conditionalPut(this.client, {
-      TableName: this.settings.table,
-      Item: {
-        ...record,
-        v: RECLAIM_ROW_VERSION,
-        reclaim,
-        reclaimedShard: `reclaimed#${hash32(`${record.jobId}#${reclaim}`) % SHARDS}`,
-        ttl: expiryS(this.clock, this.settings.retentionDays),
+    await conditionalPut(
+      this.client,
+      {
+        TableName: this.settings.table,
+        Item: {
+          ...record,
+          v: RECLAIM_ROW_VERSION,
+          reclaim,
+          reclaimedShard: `reclaimed#${hash32(`${record.jobId}#${reclaim}`) % SHARDS}`,
+          ttl: expiryS(this.clock, this.settings.retentionDays),
+        },
+        ConditionExpression: 'attribute_not_exists(jobId)',
       },
-      ConditionExpression: 'attribute_not_exists(jobId)',
-    });
+      signal,
+    );
   }
 
   async ofJob(jobId: string, limit: number): Promise<ReclaimRecord[]> {

@@ -1,9 +1,9 @@
 import { JobBatchesPort, type BatchSummary } from '../../export-jobs/index.js';
-import type { Clock } from '../../shared/index.js';
+import { chunksOf, type Clock } from '../../shared/index.js';
 import type { BatchQueuePort } from '../application/batch-queue.port.js';
 import type { BatchRepositoryPort } from '../application/batch-repository.port.js';
 
-/** Rows cancelled at the same time. */
+/** Rows written at the same time. */
 const CONCURRENCY = 16;
 
 /** What the export-jobs feature may know of the batches. */
@@ -23,8 +23,8 @@ export class JobBatchesAdapter extends JobBatchesPort {
   async cancel(jobId: string, run: number): Promise<void> {
     const rows = (await this.batches.list(jobId)).filter((row) => row.run <= run && (row.status === 'queued' || row.status === 'running'));
     // Refused: it ended, or lives another run; both are as good as cancelled here.
-    for (let first = 0; first < rows.length; first += CONCURRENCY)
-      await Promise.all(rows.slice(first, first + CONCURRENCY).map(({ batchNo }) => this.batches.cancel({ jobId, batchNo }, run)));
+    for (const chunk of chunksOf(rows, CONCURRENCY))
+      await Promise.all(chunk.map(({ batchNo }) => this.batches.cancel({ jobId, batchNo }, run)));
   }
 
   isQueueEmpty(): Promise<boolean> {
@@ -33,8 +33,7 @@ export class JobBatchesAdapter extends JobBatchesPort {
 
   /** Row first: a message for a batch that someone claimed meanwhile would only be dropped, but each costs a receive. */
   async sendAgain(jobId: string, observed: readonly BatchSummary[]): Promise<void> {
-    for (let first = 0; first < observed.length; first += CONCURRENCY) {
-      const chunk = observed.slice(first, first + CONCURRENCY);
+    for (const chunk of chunksOf(observed, CONCURRENCY)) {
       const mine = await Promise.all(chunk.map((batch) => this.markSent(jobId, batch)));
       const messages = chunk.filter((_batch, index) => mine[index]).map(({ batchNo, run }) => ({ jobId, batchNo, run }));
       if (messages.length > 0) await this.queue.send(messages);

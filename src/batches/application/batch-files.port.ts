@@ -1,4 +1,4 @@
-import type { Checksum } from '../../shared/index.js';
+import { chunksOf, type Checksum } from '../../shared/index.js';
 import type { ResultFile } from '../domain/batch.entity.js';
 
 /** A task as its segment holds it. */
@@ -74,7 +74,6 @@ export async function resultsInOrder(
   };
   const positions = Array.from({ length: totalTasks }, (_, position) => position);
   const results: TaskResult[] = [];
-  for (let first = 0; first < positions.length; first += DESCRIBED_AT_ONCE)
-    results.push(...(await Promise.all(positions.slice(first, first + DESCRIBED_AT_ONCE).map(resultOf))));
+  for (const chunk of chunksOf(positions, DESCRIBED_AT_ONCE)) results.push(...(await Promise.all(chunk.map(resultOf))));
   return results;
 }

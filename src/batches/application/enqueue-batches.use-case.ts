@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { JobBatchesPort, JobCounterService, segmentKey, type ExpansionPlan, type ExportJobEntity } from '../../export-jobs/index.js';
-import { AppError } from '../../shared/index.js';
+import { AppError, chunksOf } from '../../shared/index.js';
 import type { BatchSummary } from '../domain/batch.entity.js';
 import { BatchQueuePort } from './batch-queue.port.js';
 import { BatchRepositoryPort, type NewBatch } from './batch-repository.port.js';
@@ -33,10 +33,10 @@ export class EnqueueBatchesUseCase {
     const { jobId, run, plan } = job;
     if (plan === undefined) throw new Error(`Job ${jobId} has no expansion plan`);
     const existing = new Map((await this.batches.list(jobId)).map((batch) => [batch.batchNo, batch]));
-    for (let first = 0; first < plan.batchCount; first += CONCURRENCY) {
-      const numbers = Array.from({ length: Math.min(CONCURRENCY, plan.batchCount - first) }, (_, offset) => first + offset);
-      const owed = await Promise.all(numbers.map((batchNo) => this.bringIntoRun(job, plan, batchNo, existing.get(batchNo))));
-      await this.queue.send(numbers.filter((_, index) => owed[index]).map((batchNo) => ({ jobId, batchNo, run })));
+    const numbers = Array.from({ length: plan.batchCount }, (_, batchNo) => batchNo);
+    for (const chunk of chunksOf(numbers, CONCURRENCY)) {
+      const owed = await Promise.all(chunk.map((batchNo) => this.bringIntoRun(job, plan, batchNo, existing.get(batchNo))));
+      await this.queue.send(chunk.filter((_, index) => owed[index]).map((batchNo) => ({ jobId, batchNo, run })));
     }
   }
 

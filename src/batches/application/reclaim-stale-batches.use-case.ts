@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { AppLogger, Clock, Metrics, toLoggable, type MonotonicMs } from '../../shared/index.js';
+import { AppLogger, chunksOf, Clock, Metrics, toLoggable, type MonotonicMs } from '../../shared/index.js';
 import type { BatchEntity } from '../domain/batch.entity.js';
 import { leaseTtlMs } from '../domain/lease-ttl.js';
 import type { ReclaimRecord } from '../domain/reclaim-record.js';
@@ -135,10 +135,11 @@ export class ReclaimStaleBatchesUseCase {
     await this.recorder.idle();
   }
 
-  /** Begins nothing new, and waits for what is under way. */
+  /** Begins nothing new, and waits for what is under way; for the history a moment only. */
   async stop(): Promise<void> {
     this.givingUp.clear();
-    await this.idle();
+    await this.givingUp.idle();
+    await this.recorder.stop();
   }
 
   private endLook({ names, overdue }: RunningLook): void {
@@ -170,10 +171,10 @@ export class ReclaimStaleBatchesUseCase {
   }
 
   private async takeAll(stale: readonly BatchEntity[], turn: ReclaimTurn, endsAt: MonotonicMs): Promise<void> {
-    let first = 0;
-    for (; first < stale.length && this.clock.monotonicMs() < endsAt; first += AT_ONCE)
-      await Promise.all(stale.slice(first, first + AT_ONCE).map((batch) => this.takeSafely(batch, turn)));
-    turn.left += Math.max(0, stale.length - first);
+    for (const chunk of chunksOf(stale, AT_ONCE)) {
+      if (this.clock.monotonicMs() >= endsAt) turn.left += chunk.length;
+      else await Promise.all(chunk.map((batch) => this.takeSafely(batch, turn)));
+    }
   }
 
   /** One batch that cannot be reclaimed never hides the ones behind it. */

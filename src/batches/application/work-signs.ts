@@ -7,8 +7,8 @@ export interface WorkSign {
 }
 
 /**
- * Stamped by the loops that do the work, and while tasks wait for their sources: a process whose timers go on while its loops hang leaves none.
- * Not a sign: a task that merely runs, a batch heartbeat, a full loop that waits for room.
+ * Stamped by the loops that do the work, and by nothing else: a process whose timers go on while its loops hang leaves none.
+ * Not a sign: a task that merely runs or waits, a batch heartbeat, a full loop that waits for room.
  */
 @Injectable()
 export class WorkSigns {
@@ -17,7 +17,12 @@ export class WorkSigns {
   constructor(private readonly clock: Clock) {}
 
   note(): void {
-    this.sign = { at: this.clock.monotonicMs(), atIso: this.clock.nowIso() };
+    this.sign = this.now();
+  }
+
+  /** As a sign of this moment would look; it is not kept. */
+  now(): WorkSign {
+    return { at: this.clock.monotonicMs(), atIso: this.clock.nowIso() };
   }
 
   get last(): WorkSign | undefined {

@@ -1,5 +1,5 @@
 import { GetCommand, paginateScan, type DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
-import { conditionalPut, conditionalUpdate } from '../../platform/dynamodb/index.js';
+import { conditionalPut, conditionalUpdate, toDynamoDbError } from '../../platform/dynamodb/index.js';
 import { AppError, expiryS, type AppLogger, type Clock } from '../../shared/index.js';
 import {
   CoordinatorRegistryPort,
@@ -34,7 +34,8 @@ export class DynamoDbCoordinatorRegistryAdapter extends CoordinatorRegistryPort 
   }
 
   async find(coordinatorId: string): Promise<RegisteredRow | undefined> {
-    const { Item } = await this.client.send(new GetCommand({ TableName: this.table, Key: { coordinatorId }, ConsistentRead: true }));
+    const get = new GetCommand({ TableName: this.table, Key: { coordinatorId }, ConsistentRead: true });
+    const { Item } = await translated('GetItem', () => this.client.send(get));
     if (Item === undefined) return undefined;
     const row = toRegisteredRow(Item);
     if (row === undefined)
@@ -51,7 +52,7 @@ export class DynamoDbCoordinatorRegistryAdapter extends CoordinatorRegistryPort 
   ): Promise<RegistryWrite> {
     // Two processes that start under one id get different epochs: the second writer meets the first one's. A whole row, so that nothing
     // of the former life, its warnings included, speaks for the new one.
-    const written = await conditionalPut(this.client, {
+    const put = {
       TableName: this.table,
       Item: {
         ...row,
@@ -66,8 +67,8 @@ export class DynamoDbCoordinatorRegistryAdapter extends CoordinatorRegistryPort 
       ...(observedEpoch === undefined
         ? { ConditionExpression: NO_ROW_YET }
         : { ConditionExpression: EPOCH_AS_OBSERVED, ExpressionAttributeValues: { ':observed': observedEpoch } }),
-    });
-    return written.kind;
+    };
+    return (await translated('PutItem', () => conditionalPut(this.client, put))).kind;
   }
 
   async heartbeat(
@@ -80,7 +81,7 @@ export class DynamoDbCoordinatorRegistryAdapter extends CoordinatorRegistryPort 
     const { status, phase, activeTasks, activeBatches, loopLagMs, workLoopAt } = details;
     const work =
       workLoopAt === undefined ? { set: '', values: {} } : { set: ', workLoopAt = :workLoopAt', values: { ':workLoopAt': workLoopAt } };
-    const written = await conditionalUpdate(this.client, {
+    const update = {
       TableName: this.table,
       Key: { coordinatorId },
       UpdateExpression:
@@ -101,11 +102,15 @@ export class DynamoDbCoordinatorRegistryAdapter extends CoordinatorRegistryPort 
         ':ttl': this.expiryS(),
         ...work.values,
       },
-    });
-    return written.kind;
+    };
+    return (await translated('UpdateItem', () => conditionalUpdate(this.client, update))).kind;
   }
 
-  async list(): Promise<CoordinatorEntity[]> {
+  list(): Promise<CoordinatorEntity[]> {
+    return translated('Scan', () => this.scan());
+  }
+
+  private async scan(): Promise<CoordinatorEntity[]> {
     const coordinators: CoordinatorEntity[] = [];
     const unreadable = new Set<string>();
     // A handful of rows, all of which are wanted: the one table that may be scanned.
@@ -125,5 +130,13 @@ export class DynamoDbCoordinatorRegistryAdapter extends CoordinatorRegistryPort 
 
   private expiryS(): number {
     return expiryS(this.clock, RETENTION_DAYS);
+  }
+}
+
+async function translated<T>(operation: string, call: () => Promise<T>): Promise<T> {
+  try {
+    return await call();
+  } catch (error) {
+    throw toDynamoDbError(operation, error);
   }
 }

@@ -1,8 +1,9 @@
 import { BatchWorkService } from '../../batches/index.js';
-import { AppError, toLoggable, type AppLogger, type Clock, type Metrics, type MonotonicMs } from '../../shared/index.js';
+import { toLoggable, type AppLogger, type Clock, type Metrics, type MonotonicMs } from '../../shared/index.js';
 import type { CoordinatorDetails, CoordinatorFacts } from '../domain/coordinator.entity.js';
 import type { CoordinatorRegistryPort, Registration } from './coordinator-registry.port.js';
 import type { CoordinatorVitalsPort } from './coordinator-vitals.port.js';
+import { registerFirst } from './first-registration.js';
 import type { FleetMemory } from './fleet-memory.js';
 import type { RegistrationService } from './registration.service.js';
 
@@ -38,11 +39,14 @@ const BEAT_GRACE_MS = 30_000;
  * random; they never overlap and are never made up for. A refused write ends the batch work in hand and nothing else: the process goes
  * on receiving, under leases as ever.
  *
+ * A start tries for half a minute (first-registration.ts); whoever leaves meanwhile stays unregistered.
+ *
  * A displaced process does not take its id back while the other one may live: two that take turns would end each other's work for ever.
  * Not guaranteed: that an id has one process. Nothing but this row, and which jobs are beaten by whom, hangs on it.
  */
 export class CoordinatorHeartbeatService {
   private readonly stopping = new AbortController();
+  private readonly leaving = new AbortController();
   private started: Promise<void> | undefined;
   private loop: Promise<void> | undefined;
   private turn: Promise<unknown> = Promise.resolve();
@@ -52,7 +56,6 @@ export class CoordinatorHeartbeatService {
   private lastEpoch = 0;
   private sequence = 0;
   private displaced = false;
-  private leaving = false;
   private failures = 0;
 
   constructor(
@@ -76,8 +79,8 @@ export class CoordinatorHeartbeatService {
 
   /** Says at once that this process leaves; it goes on beating. Does not wait: a slow table must not hold up a shutdown. */
   quiesce(): void {
-    if (this.leaving) return;
-    this.leaving = true;
+    if (this.isLeaving) return;
+    this.leaving.abort();
     void this.inTurn(async () => (this.registration === undefined ? undefined : this.beat()));
   }
 
@@ -97,20 +100,16 @@ export class CoordinatorHeartbeatService {
     return silentMs > this.settings.heartbeatIntervalMs * 3 + BEAT_GRACE_MS ? `no beat for ${Math.round(silentMs / 1_000)} s` : undefined;
   }
 
+  private get isLeaving(): boolean {
+    return this.leaving.signal.aborted;
+  }
+
   private async begin(): Promise<void> {
-    const { coordinatorId, heartbeatIntervalMs, table } = this.settings;
-    try {
-      await this.inTurn(() => this.register());
-    } catch (cause) {
-      throw new AppError(
-        'COORDINATOR_NOT_REGISTERED',
-        `Coordinator ${coordinatorId} could not be registered in the table ${table}: ${toLoggable(cause).message}. ` +
-          'DYNAMODB_COORDINATORS_TABLE must name a table that exists, and this service needs GetItem, PutItem, UpdateItem and Scan on it',
-        { disposition: 'fatal', cause },
-      );
-    }
+    const leaves = AbortSignal.any([this.leaving.signal, this.stopping.signal]);
+    // Each try is in turn, the waits between them are not: neither a quiesce nor a stop waits for the next one.
+    await registerFirst(() => this.inTurn(() => this.register()), this.settings, this.tools, leaves);
     await this.inTurn(() => this.look());
-    this.tools.logger.info(`Coordinator heartbeat started (interval: ${heartbeatIntervalMs}ms)`, { epoch: this.lastEpoch });
+    this.tools.logger.info(`Coordinator heartbeat started (interval: ${this.settings.heartbeatIntervalMs}ms)`, { epoch: this.lastEpoch });
     this.lastBeatAt = this.tools.clock.monotonicMs();
     this.loop = this.run(this.stopping.signal);
   }
@@ -140,7 +139,7 @@ export class CoordinatorHeartbeatService {
     this.memory.ownWorkAt = this.work.report().lastSign?.at;
     if (this.registration !== undefined) await this.sign(this.registration);
     const hasLooked = await this.look();
-    if (this.registration !== undefined || this.leaving) return;
+    if (this.registration !== undefined || this.isLeaving) return;
     if (this.displaced && (!hasLooked || this.memory.isInUse(this.settings.coordinatorId))) return;
     await this.registerAnew();
   }
@@ -195,7 +194,7 @@ export class CoordinatorHeartbeatService {
 
   private details(): CoordinatorDetails {
     const { activeTasks, activeBatches, lastSign } = this.work.report();
-    const status = this.leaving ? 'LEAVING' : 'ACTIVE';
+    const status = this.isLeaving ? 'LEAVING' : 'ACTIVE';
     return {
       ...this.vitals.read(),
       status,

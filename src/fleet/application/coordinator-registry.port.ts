@@ -17,7 +17,11 @@ export interface RegisteredRow {
 /** `refused`: the condition failed; read again, it may have been your own write that a retry met. */
 export type RegistryWrite = 'written' | 'refused';
 
-/** Every write is one conditional write; a write whose answer was lost throws, and its caller reads again. Reads are consistent. */
+/**
+ * Every write is one conditional write; a write whose answer was lost throws, and its caller reads again. Reads are consistent.
+ * Each call throws AppErrors: disposition `retry` when the same may succeed later, else `fatal`; of these, code `TABLE_UNUSABLE` when
+ * the table is not there, or this process may not use it.
+ */
 export abstract class CoordinatorRegistryPort {
   abstract find(coordinatorId: string): Promise<RegisteredRow | undefined>;
   /** A row anew with sequence 0, IF it is as observed: of that epoch, or not there (`undefined`). */

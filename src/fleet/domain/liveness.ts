@@ -64,6 +64,11 @@ export function isInUse({ aliveAt }: Sighting, now: MonotonicMs, intervalMs: num
   return aliveAt !== undefined && now - aliveAt <= IN_USE_INTERVALS * intervalMs;
 }
 
+/** How long loops count as turning after their last sign. */
+export function workLimitMs(intervalMs: number): number {
+  return Math.max(WORK_INTERVALS * intervalMs, MIN_WORK_MS);
+}
+
 /** Whether loops that were last known to turn then still count as turning. */
 export function isWorking(workedAt: MonotonicMs | undefined, now: MonotonicMs, intervalMs: number): boolean {
   return workedAt !== undefined && now - workedAt <= workLimitMs(intervalMs);
@@ -82,8 +87,4 @@ function firstSight(row: CoordinatorEntity, { at, nowMs }: Look, intervalMs: num
     aliveAt: Math.abs(ageMs) <= LIVE_INTERVALS * intervalMs ? at - Math.max(0, ageMs) : undefined,
     workedAt: sinceWorkMs <= workLimitMs(intervalMs) ? at - sinceWorkMs : undefined,
   };
-}
-
-function workLimitMs(intervalMs: number): number {
-  return Math.max(WORK_INTERVALS * intervalMs, MIN_WORK_MS);
 }

@@ -23,9 +23,13 @@ export async function conditionalUpdate(client: DynamoDBDocumentClient, update: 
 }
 
 /** @throws the SDK's other errors; whether anything was written is then unknown */
-export async function conditionalPut(client: DynamoDBDocumentClient, put: ConditionalPut): Promise<ConditionalOutcome> {
+export async function conditionalPut(
+  client: DynamoDBDocumentClient,
+  put: ConditionalPut,
+  signal?: AbortSignal,
+): Promise<ConditionalOutcome> {
   return unlessRefused(async () => {
-    await client.send(new PutCommand(put));
+    await client.send(new PutCommand(put), signal === undefined ? {} : { abortSignal: signal });
     return put.Item;
   });
 }

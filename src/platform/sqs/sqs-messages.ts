@@ -42,7 +42,3 @@ export abstract class VisibilityPort {
 
 /** SQS takes at most 10 entries a call. */
 export const MAX_ENTRIES = 10;
-
-export function chunksOf<T>(items: readonly T[], size = MAX_ENTRIES): T[][] {
-  return Array.from({ length: Math.ceil(items.length / size) }, (_, index) => items.slice(index * size, (index + 1) * size));
-}

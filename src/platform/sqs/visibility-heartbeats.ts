@@ -1,5 +1,5 @@
-import { AppError, toLoggable, type AppLogger, type Clock, type Metrics, type MonotonicMs } from '../../shared/index.js';
-import { chunksOf, type VisibilityOutcome, type VisibilityPort } from './sqs-messages.js';
+import { AppError, chunksOf, toLoggable, type AppLogger, type Clock, type Metrics, type MonotonicMs } from '../../shared/index.js';
+import { MAX_ENTRIES, type VisibilityOutcome, type VisibilityPort } from './sqs-messages.js';
 import { MessageHeartbeat, type HeartbeatTimer, type HeldMessage, type VisibilityHeartbeat } from './visibility-heartbeat.js';
 
 /** How much longer than an interval a stop waits for the call in flight. */
@@ -105,7 +105,7 @@ export class VisibilityHeartbeats implements HeartbeatTimer {
       }
     }
     for (const [queueUrl, asks] of asksByQueue)
-      for (const chunk of chunksOf(asks)) {
+      for (const chunk of chunksOf(asks, MAX_ENTRIES)) {
         const call = this.#renew(queueUrl, chunk);
         for (const { heartbeat } of chunk) heartbeat.call = call;
       }

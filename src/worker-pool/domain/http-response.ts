@@ -2,7 +2,8 @@ import { TransferError } from './transfer-error.js';
 
 const REDIRECT_STATUSES = new Set([301, 302, 303, 307, 308]);
 const RETRYABLE_CLIENT_STATUSES = new Set([408, 425, 429]);
-const MAX_RETRY_AFTER_MS = 300_000;
+/** What a host may ask for at most: longer is no wait, but a source that is gone. */
+export const MAX_RETRY_AFTER_MS = 300_000;
 
 export function isRedirect(status: number): boolean {
   return REDIRECT_STATUSES.has(status);

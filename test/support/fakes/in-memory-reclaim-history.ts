@@ -15,12 +15,14 @@ export class InMemoryReclaimHistory extends ReclaimHistoryPort {
     return [...this.rows.values()];
   }
 
-  record(reclaim: ReclaimRecord): Promise<void> {
+  async record(reclaim: ReclaimRecord, signal?: AbortSignal): Promise<void> {
+    signal?.throwIfAborted();
     const { jobId, batchNo, attempt, lockToken } = reclaim;
     const key = `${jobId}/${batchNo}#${attempt}#${lockToken}`;
-    return this.gate.pass('recordReclaim', () => {
+    const write = this.gate.pass('recordReclaim', () => {
       if (!this.rows.has(key)) this.rows.set(key, reclaim);
     });
+    await (signal === undefined ? write : Promise.race([write, aborted(signal)]));
   }
 
   ofJob(jobId: string, limit: number): Promise<ReclaimRecord[]> {
@@ -30,6 +32,13 @@ export class InMemoryReclaimHistory extends ReclaimHistoryPort {
   recent(limit: number): Promise<ReclaimRecord[]> {
     return this.gate.pass('recentReclaims', () => newestFirst(this.records).slice(0, limit));
   }
+}
+
+/** As with the SDK, a call ends with its signal, and what it has sent is on its way. */
+function aborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    signal.addEventListener('abort', () => reject(new Error('Request aborted')), { once: true });
+  });
 }
 
 function newestFirst(records: readonly ReclaimRecord[]): ReclaimRecord[] {

@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { PromMetricsService } from '../../../src/platform/prom-metrics.service.js';
 
@@ -28,6 +30,16 @@ describe('PromMetricsService', () => {
   it('tells the delay of the main loop', async () => {
     const text = await new PromMetricsService().expose();
     expect(text).toMatch(/event_loop_lag_seconds\{quantile="0\.99"\} \d/);
+  });
+
+  it('has the metrics that README lists, and no other', async () => {
+    const text = await new PromMetricsService().expose();
+    const declared = [...text.matchAll(/^# TYPE (\w+)/gm)].map(([, name]) => name);
+    const readme = readFileSync(join(import.meta.dirname, '../../../README.md'), 'utf8');
+    const [, list = ''] = readme.split('<summary>Every metric</summary>');
+    const listed = [...(list.split('</details>')[0] ?? '').matchAll(/^\| `(\w+)`/gm)].map(([, name]) => name);
+    expect(new Set(listed)).toEqual(new Set(declared));
+    expect(listed).toHaveLength(declared.length);
   });
 
   it('keeps two services apart', async () => {

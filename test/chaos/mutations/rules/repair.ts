@@ -10,6 +10,7 @@ const ORCHESTRATOR = 'src/export-jobs/application/heartbeat-orchestrator.service
 const ON_JOB_BATCHES = ['unit/batches/adapters/job-batches.adapter.spec.ts'];
 const ON_DECISION = ['unit/export-jobs/domain/decide-repair.spec.ts'];
 const ON_ORCHESTRATOR = ['unit/export-jobs/application/heartbeat-orchestrator.service.spec.ts'];
+const ON_JOBS_WITHOUT_PROGRESS = ['unit/export-jobs/application/jobs-without-progress.spec.ts'];
 
 export const REPAIR_MUTATIONS: readonly Mutation[] = [
   {
@@ -66,7 +67,7 @@ export const REPAIR_MUTATIONS: readonly Mutation[] = [
     file: REPAIR,
     find: "if (row !== undefined && (await counter.countUp(jobId, row, row, ended)).kind === 'stop') return false;",
     replace: 'if (row !== undefined && counter === undefined && ended) return false;',
-    specs: ON_ORCHESTRATOR,
+    specs: ON_JOBS_WITHOUT_PROGRESS,
   },
   {
     rule: 'Batches of the job’s run only',
@@ -74,7 +75,7 @@ export const REPAIR_MUTATIONS: readonly Mutation[] = [
     file: REPAIR,
     find: '.filter(({ run }) => run === job.run)',
     replace: '.filter(({ run }) => run <= job.run)',
-    specs: ON_ORCHESTRATOR,
+    specs: ON_JOBS_WITHOUT_PROGRESS,
   },
   {
     rule: 'Ages on my own clock, by what I saw move',
@@ -82,7 +83,7 @@ export const REPAIR_MUTATIONS: readonly Mutation[] = [
     file: REPAIR,
     find: 'moved: isRunning && before?.work !== workOf(row),',
     replace: 'moved: isRunning && before !== undefined && before.work !== workOf(row),',
-    specs: ON_ORCHESTRATOR,
+    specs: ON_JOBS_WITHOUT_PROGRESS,
   },
   {
     rule: 'Ages on my own clock, by what I saw move',
@@ -90,7 +91,7 @@ export const REPAIR_MUTATIONS: readonly Mutation[] = [
     file: REPAIR,
     find: 'moved: isRunning && before?.work !== workOf(row),',
     replace: "moved: isRunning && Date.now() - Date.parse(row.progressedAt ?? '') < 600_000,",
-    specs: ON_ORCHESTRATOR,
+    specs: ON_JOBS_WITHOUT_PROGRESS,
   },
   {
     rule: 'Ages on my own clock, by what I saw move',
@@ -114,7 +115,7 @@ export const REPAIR_MUTATIONS: readonly Mutation[] = [
     file: ORCHESTRATOR,
     find: "if (care === 'repair' && this.beginRepair(job, signal)) turn.repairs++;",
     replace: "if (care === 'repair' && this.beginRepair(job, signal)) await this.care.idle();",
-    specs: ON_ORCHESTRATOR,
+    specs: ON_JOBS_WITHOUT_PROGRESS,
   },
   {
     rule: 'Stalled IF lastProgressAt as observed',
@@ -130,6 +131,6 @@ export const REPAIR_MUTATIONS: readonly Mutation[] = [
     file: REPAIR,
     find: ' && current.lastProgressAt === job.lastProgressAt;',
     replace: ';',
-    specs: ON_ORCHESTRATOR,
+    specs: ON_JOBS_WITHOUT_PROGRESS,
   },
 ];

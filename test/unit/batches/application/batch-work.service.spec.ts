@@ -1,6 +1,6 @@
-import { beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { aBatch, aState } from '../../../support/builders.js';
-import { aBatchWorld, BATCH_BEAT_MS } from '../../../support/batch-holder.js';
+import { aBatchWorld, BATCH_BEAT_MS, WORK_LIMIT_MS } from '../../../support/batch-holder.js';
 import { deferred } from '../../../support/deferred.js';
 import { settled } from '../../../support/fake-clock.js';
 
@@ -32,14 +32,50 @@ describe('the report of batch work', () => {
     me.work.abandon();
   });
 
-  it('counts a wait for a source as work for as long as it lasts', async () => {
-    me = w.process('me', 1);
+  describe('while all tasks wait for their sources', () => {
+    const waitFor = async (retryAfterMs: number) => {
+      me = w.process('me', 1);
+      await me.begin();
+      await w.clock.advance(1_000);
+      for (let task = 0; task < 5; task++) await me.pool.fail({ code: 'HTTP_429', retryable: true, retryAfterMs });
+    };
+    afterEach(() => me.work.abandon());
+
+    it('counts the wait as work for as long as it lasts, and keeps nothing of it', async () => {
+      await waitFor(300_000);
+      await w.clock.advance(299_999);
+      const now = { at: 300_999, atIso: '2026-01-01T00:05:00.999Z' };
+      expect(me.work.report()).toEqual({ activeTasks: 0, activeBatches: 1, lastSign: now });
+      expect(me.signs.last).toMatchObject({ at: 1_000 });
+      await w.clock.advance(1);
+      expect(me.work.report()).toMatchObject({ activeTasks: 1, lastSign: { at: 1_000 } });
+    });
+
+    it('counts the end of the first attempt after the wait, be it the next wait', async () => {
+      await waitFor(300_000);
+      await w.clock.advance(300_000);
+      await me.pool.fail({ code: 'HTTP_429', retryable: true, retryAfterMs: 300_000 });
+      await w.clock.advance(200_000);
+      expect(me.signs.last).toMatchObject({ at: 301_000 });
+      expect(me.work.report()).toMatchObject({ lastSign: { at: 501_000 } });
+    });
+
+    it('believes no wait that goes on for longer than a host may ask for: it hangs', async () => {
+      await waitFor(3_600_000);
+      await w.clock.advance(300_000 + WORK_LIMIT_MS);
+      expect(me.work.report()).toMatchObject({ lastSign: { at: 301_000 + WORK_LIMIT_MS } });
+      await w.clock.advance(1);
+      expect(me.work.report()).toMatchObject({ lastSign: { at: 1_000 } });
+    });
+  });
+
+  it('has no sign of work of tasks that hang once the wait of the one beside them is over', async () => {
     await me.begin();
-    for (let task = 0; task < 5; task++) await me.pool.fail({ code: 'HTTP_429', retryable: true, retryAfterMs: 300_000 });
+    await me.pool.fail({ code: 'HTTP_429', retryable: true, retryAfterMs: 300_000 });
     await w.clock.advance(299_999);
-    expect(me.work.report()).toMatchObject({ activeTasks: 0, lastSign: { at: 299_999 } });
-    await w.clock.advance(100_000);
-    expect(me.work.report()).toMatchObject({ activeTasks: 1, lastSign: { at: 299_999 } });
+    expect(me.work.report()).toMatchObject({ activeTasks: 2, lastSign: { at: 299_999 } });
+    await w.clock.advance(1);
+    expect(me.work.report()).toMatchObject({ activeTasks: 2, lastSign: { at: 0 } });
     me.work.abandon();
   });
 });

@@ -330,6 +330,19 @@ describe('the history of a turn', () => {
     expect(me.metrics.increments.map(({ labels }) => labels.outcome)).toEqual(['requeued']);
   });
 
+  it('keeps a reclaimer that stops for a second at most', async () => {
+    await me.watch(aSilent());
+    w.gate.next('recordReclaim', () => deferred().promise);
+    await w.clock.advance(RECLAIM_INTERVAL_MS);
+    await me.reclaim.runOnce();
+    let isStopped = false;
+    const stopped = me.reclaim.stop().then(() => (isStopped = true));
+    await w.clock.advance(999);
+    expect(isStopped).toBe(false);
+    await w.clock.advance(1);
+    await stopped;
+  });
+
   it.each(['lost-reply', 'retried'] as const)('has one line also when the fate of its write is %s', async (fault) => {
     await me.watch(aSilent());
     w.gate.next('recordReclaim', fault);

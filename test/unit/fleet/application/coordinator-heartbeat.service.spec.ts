@@ -1,7 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { AppError } from '../../../../src/shared/index.js';
 import { deferred } from '../../../support/deferred.js';
 import { aFleet, COORDINATOR_BEAT_MS } from '../../../support/fleet.js';
 import { settled } from '../../../support/fake-clock.js';
+import type { Fault } from '../../../support/fakes/gate.js';
 
 type Coordinator = ReturnType<ReturnType<typeof aFleet>['coordinator']>;
 
@@ -30,6 +32,10 @@ async function started(id: string): Promise<Coordinator> {
   return one;
 }
 const row = (id = 'me') => w.registry.get(id);
+/** The registry answers with an error that cannot pass. */
+const refusedFor = (code: string) => () => {
+  throw new AppError(code, 'why', { disposition: 'fatal' });
+};
 const calls = (name: string) => w.gate.calls.filter((call) => call === name).length;
 
 describe('the start of a coordinator', () => {
@@ -55,13 +61,47 @@ describe('the start of a coordinator', () => {
     expect(me.logger.events).toMatchObject([{ message: 'Coordinator heartbeat started (interval: 10000ms)', fields: { epoch: 1 } }]);
   });
 
-  it('fails when it cannot register, and says which table and what to do', async () => {
-    w.gate.next('register', 'unavailable');
+  it('fails at once when the table is not there or forbidden, and says which table and what to do', async () => {
+    w.gate.next('register', refusedFor('TABLE_UNUSABLE'));
     const start = me.heartbeat.start();
     await expect(start).rejects.toMatchObject({ code: 'COORDINATOR_NOT_REGISTERED', disposition: 'fatal' });
-    await expect(start).rejects.toThrow(/me could not be registered in the table Coordinators: .*DYNAMODB_COORDINATORS_TABLE must name/);
+    await expect(start).rejects.toThrow(
+      /me could not be registered in the table Coordinators: why\. DYNAMODB_COORDINATORS_TABLE must name/,
+    );
     await w.beats(10);
     expect([calls('heartbeat'), me.heartbeat.problem]).toEqual([0, 'not running']);
+  });
+
+  it('fails at once for any other cause that cannot pass, and says no more than that cause', async () => {
+    w.gate.next('findCoordinator', refusedFor('COORDINATOR_ROW_UNREADABLE'));
+    await expect(me.heartbeat.start()).rejects.toThrow(/in the table Coordinators: why$/);
+    expect(w.gate.calls).toEqual([]);
+  });
+
+  it('tries again what may pass', async () => {
+    w.gate.next('findCoordinator', 'unavailable');
+    w.gate.next('register', 'unavailable', 'lost-reply');
+    const start = me.heartbeat.start();
+    await w.clock.advance(5_000);
+    await start;
+    expect([row().epoch, me.memory.lastWriteFailed, me.heartbeat.problem]).toEqual([1, false, undefined]);
+    expect(me.logger.messages('warn')).toEqual(Array(2).fill('The coordinator could not be registered; it is tried again'));
+  });
+
+  it('fails when that has not passed after half a minute, with the last cause', async () => {
+    w.gate.next('register', ...Array<Fault>(100).fill('unavailable'));
+    const start = me.heartbeat.start();
+    const failed = jest.fn<() => void>();
+    start.catch(failed);
+    await w.clock.advance(29_999);
+    expect(failed).not.toHaveBeenCalled();
+    await w.clock.advance(8_000);
+    await expect(start).rejects.toThrow(/in the table Coordinators: register is unavailable$/);
+    const tries = calls('findCoordinator') / 2;
+    expect(tries).toBeGreaterThan(5);
+    expect(tries).toBeLessThan(50);
+    await w.beats(10);
+    expect([calls('findCoordinator') / 2, w.clock.sleepers]).toEqual([tries, 0]);
   });
 
   it('does without a look at the fleet when only that fails', async () => {
@@ -327,8 +367,29 @@ describe('a coordinator that leaves', () => {
     expect([w.gate.calls, me.logger.events]).toEqual([[], []]);
   });
 
-  it('because it could not register writes nothing either', async () => {
+  it.each<[string, (heartbeat: Coordinator['heartbeat']) => void | Promise<void>]>([
+    ['told to leave', (heartbeat) => heartbeat.quiesce()],
+    ['stopped', (heartbeat) => heartbeat.stop()],
+  ])('while it waits to try its registration again, %s, tries no more and is not waited for', async (_how, leave) => {
     w.gate.next('register', 'unavailable');
+    const start = me.heartbeat.start();
+    await settled();
+    const before = w.gate.calls.length;
+    expect(w.clock.sleepers).toBe(1);
+    await leave(me.heartbeat);
+    await expect(start).rejects.toThrow(/could not be registered in the table Coordinators: register is unavailable$/);
+    await w.beats(10);
+    expect([w.gate.calls.length, w.registry.rows.size, w.clock.sleepers]).toEqual([before, 0, 0]);
+  });
+
+  it('before it was started does not register any more', async () => {
+    me.heartbeat.quiesce();
+    await expect(me.heartbeat.start()).rejects.toThrow(/this process was told to stop$/);
+    expect(w.gate.calls).toEqual([]);
+  });
+
+  it('because it could not register writes nothing either', async () => {
+    w.gate.next('register', refusedFor('TABLE_UNUSABLE'));
     await expect(me.heartbeat.start()).rejects.toThrow();
     const before = w.gate.calls.length;
     me.heartbeat.quiesce();

@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import { LiveCoordinatorsAdapter } from '../../../../src/fleet/adapters/live-coordinators.adapter.js';
 import { FleetMemory } from '../../../../src/fleet/application/fleet-memory.js';
 import type { CoordinatorEntity } from '../../../../src/fleet/domain/coordinator.entity.js';
+import { aBatchWorld } from '../../../support/batch-holder.js';
 import { aCoordinator } from '../../../support/builders.js';
 import { FakeClock } from '../../../support/fake-clock.js';
 
@@ -114,6 +115,24 @@ describe('whether someone works', () => {
     expect([live.list(), live.someoneWorks()]).toEqual([['me', 'another'], false]);
     look(another(15, { workLoopAt: '2026-01-01T00:00:01.000Z' }));
     expect(live.someoneWorks()).toBe(true);
+  });
+
+  it('is so while all tasks of this process wait out a Retry-After of 300 s, and no longer when they hang after it', async () => {
+    const w = aBatchWorld();
+    const { begin, pool, work } = w.process('me', 5);
+    const ownMemory = new FleetMemory(INTERVAL_MS, w.clock);
+    const worksAfter = async (ms: number) => {
+      await w.clock.advance(ms);
+      ownMemory.ownWorkAt = work.report().lastSign?.at;
+      return ownMemory.someoneWorks();
+    };
+    await begin();
+    for (let task = 0; task < 5; task++) await pool.fail({ code: 'HTTP_429', retryable: true, retryAfterMs: 300_000 });
+    for (let beat = 1; beat < 30; beat++) expect(await worksAfter(INTERVAL_MS)).toBe(true);
+    expect([await worksAfter(WORK_MS), pool.running.length]).toEqual([false, 5]);
+    await pool.succeed();
+    expect(await worksAfter(0)).toBe(true);
+    work.abandon();
   });
 
   it('is not so of one that died, or leaves', async () => {

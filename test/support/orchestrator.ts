@@ -1,0 +1,49 @@
+import { HeartbeatOrchestratorService } from '../../src/export-jobs/application/heartbeat-orchestrator.service.js';
+import { JobCareService } from '../../src/export-jobs/application/job-care.service.js';
+import { JobCounterService } from '../../src/export-jobs/application/job-counter.service.js';
+import { RepairJobUseCase } from '../../src/export-jobs/application/repair-job.use-case.js';
+import { TaskHeartbeatService } from '../../src/export-jobs/application/task-heartbeat.service.js';
+import type { ExportJobEntity } from '../../src/export-jobs/domain/export-job.entity.js';
+import { aJob } from './builders.js';
+import { FakeLiveCoordinators } from './fakes/fake-job-ports.js';
+import { aFinisher } from './finisher.js';
+
+export const INTERVAL_MS = 30_000;
+export const REPAIR_AFTER_MS = 120_000;
+export const STALL_TIMEOUT_MS = 600_000;
+
+/** As `aFinisher`, with what beats and repairs jobs; `create()` is another orchestrator on the same fakes. */
+export function anOrchestrator() {
+  const finisher = aFinisher();
+  const { batches, cancelJob, clock, completeJob, gate, jobs, logger, metrics, stepFunctions } = finisher;
+  const coordinators = new FakeLiveCoordinators();
+
+  const create = ({ heartbeatEnabled = true, maxBeatsPerSecond = 1_000 } = {}): HeartbeatOrchestratorService => {
+    const heartbeats = new TaskHeartbeatService({ maxBeatsPerSecond }, stepFunctions, jobs, cancelJob, clock, logger, metrics);
+    const limits = { repairAfterMs: REPAIR_AFTER_MS, stallTimeoutMs: STALL_TIMEOUT_MS };
+    const settings = { heartbeatEnabled, heartbeatIntervalMs: INTERVAL_MS, ...limits };
+    const services = { batches, coordinators, counter: new JobCounterService(jobs), completeJob, clock, logger, metrics };
+    const care = new JobCareService(completeJob, new RepairJobUseCase(limits, services), logger);
+    return new HeartbeatOrchestratorService(settings, jobs, coordinators, heartbeats, care, clock, logger, metrics);
+  };
+
+  /** When each token was beaten, in monotonic milliseconds. */
+  const beats = new Map<string, number[]>();
+  const send = stepFunctions.sendHeartbeat.bind(stepFunctions);
+  stepFunctions.sendHeartbeat = (token) => {
+    beats.set(token, [...(beats.get(token) ?? []), clock.monotonicMs()]);
+    return send(token);
+  };
+  /** Of the job that `aJobNamed` so. */
+  const beatsOf = (name: string) => beats.get(tokenOf(name)) ?? [];
+  const turns = () => gate.calls.filter((call) => call === 'listActive').length;
+  return { ...finisher, coordinators, create, beats, beatsOf, turns };
+}
+
+export function aJobNamed(name: string, over: Partial<ExportJobEntity> = {}): ExportJobEntity {
+  return aJob({ jobId: name, taskToken: tokenOf(name), ...over });
+}
+
+export function tokenOf(name: string): string {
+  return `token of ${name}`;
+}
