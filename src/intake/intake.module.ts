@@ -34,8 +34,8 @@ import { SegmentWriterPort } from './application/segment-writer.port.js';
     {
       provide: ManifestPort,
       inject: [SourceReader, AwsClients, CONFIGURATION],
-      useFactory: (sources: SourceReader, { s3 }: AwsClients, { exports }: Configuration) =>
-        new SpoolingManifestAdapter(sources, s3, exports.bucket),
+      useFactory: (sources: SourceReader, { s3 }: AwsClients, { exports, pool }: Configuration) =>
+        new SpoolingManifestAdapter(sources, s3, { exportBucket: exports.bucket, timeoutMs: pool.taskTimeoutMs }),
     },
     { provide: SegmentWriterPort, inject: [AwsClients], useFactory: ({ s3 }: AwsClients) => new S3SegmentWriterAdapter(s3) },
     {

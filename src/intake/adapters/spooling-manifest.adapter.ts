@@ -25,7 +25,8 @@ export class SpoolingManifestAdapter extends ManifestPort {
   constructor(
     private readonly sources: SourceReader,
     private readonly s3: S3Client,
-    private readonly exportBucket: string,
+    /** `timeoutMs`: for the whole of a manifest. */
+    private readonly settings: { exportBucket: string; timeoutMs: number },
   ) {
     super();
   }
@@ -38,6 +39,11 @@ export class SpoolingManifestAdapter extends ManifestPort {
     const file = join(folder, 'tasks.jsonl');
     const dispose = () => rm(folder, { recursive: true, force: true });
     let totalTasks = 0;
+    const { timeoutMs } = this.settings;
+    // A source that drips a byte a minute never stalls, and would keep this place for ever.
+    const late = new AbortController();
+    const limit = setTimeout(() => late.abort(tooSlow(timeoutMs)), timeoutMs);
+    const whole = AbortSignal.any([signal, late.signal]);
     async function* lines(tasks: AsyncIterable<ManifestTask[]>): AsyncIterable<string> {
       for await (const some of tasks) {
         totalTasks += some.length;
@@ -46,12 +52,15 @@ export class SpoolingManifestAdapter extends ManifestPort {
       }
     }
     try {
-      const tasks = readManifest(this.opener(source, signal), { format: source.format, prefix: destination.prefix, signal });
-      await pipeline(lines(tasks), createWriteStream(file), { signal });
+      const tasks = readManifest(this.opener(source, whole), { format: source.format, prefix: destination.prefix, signal: whole });
+      await pipeline(lines(tasks), createWriteStream(file), { signal: whole });
       return { totalTasks, tasks: () => readTasks(file), dispose };
     } catch (error) {
       await dispose();
+      if (!signal.aborted) late.signal.throwIfAborted();
       throw error;
+    } finally {
+      clearTimeout(limit);
     }
   }
 
@@ -65,7 +74,7 @@ export class SpoolingManifestAdapter extends ManifestPort {
   /** Places that the operator named, not the message; everything else must pass the source guard. */
   private ownObject({ uri, trusted }: ManifestSource): { Bucket: string; Key: string } | undefined {
     const [, bucket = '', key = ''] = /^s3:\/\/([^/]+)\/(.+)$/.exec(uri) ?? [];
-    const submitted = bucket === this.exportBucket && key.startsWith(SUBMISSIONS_PREFIX);
+    const submitted = bucket === this.settings.exportBucket && key.startsWith(SUBMISSIONS_PREFIX);
     return bucket !== '' && (trusted || submitted) ? { Bucket: bucket, Key: key } : undefined;
   }
 
@@ -87,6 +96,14 @@ export class SpoolingManifestAdapter extends ManifestPort {
       throw error;
     }
   }
+}
+
+function tooSlow(timeoutMs: number): AppError {
+  return new AppError(
+    'MANIFEST_TIMEOUT',
+    `The manifest was not read to its end within ${timeoutMs / 1_000} s: its source is too slow, or TASK_TIMEOUT_MS too short`,
+    { disposition: 'reject' },
+  );
 }
 
 async function* readTasks(file: string): AsyncIterable<ManifestTask> {
