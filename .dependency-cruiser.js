@@ -55,10 +55,13 @@ export default {
       to: { dependencyTypes: ['npm', 'npm-dev', 'npm-optional', 'npm-peer', 'core'], pathNot: 'node_modules/@nestjs/common/' },
     },
     {
-      name: 'threads-know-no-nest',
+      // A thread costs what it loads: no framework, no SDK client, no zod (docs/decisions/0010).
+      name: 'threads-are-light',
       severity: 'error',
       from: { path: '^src/worker-pool/threads/' },
-      to: { path: ['node_modules/@nestjs/', '^src/(platform|config)/', '^src/worker-pool/(application|adapters)/'] },
+      to: {
+        path: ['node_modules/(@nestjs/|@aws-sdk/client-|zod/)', '^src/(platform|config)/', '^src/worker-pool/(application|adapters)/'],
+      },
     },
     {
       name: 'shared-imports-nothing',
