@@ -151,8 +151,10 @@ export class Coordinator {
   }
 
   private async end(service: ExportService, signal: 'SIGTERM' | 'SIGKILL') {
+    // A second SIGTERM means: end at once, whatever is in hand.
+    const isRepeated = signal === 'SIGTERM' && this.doomed.has(service);
     this.doomed.add(service);
-    service.signal(signal);
+    if (!isRepeated) service.signal(signal);
     const tooLong = setTimeout(() => {
       this.problems.push(`${this.name} did not end within ${SHUTDOWN_TIMEOUT_MS + EXIT_GRACE_MS} ms of ${signal}`);
       service.signal('SIGKILL');

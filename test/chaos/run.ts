@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { DescribeExecutionCommand } from '@aws-sdk/client-sfn';
 import { GetQueueAttributesCommand } from '@aws-sdk/client-sqs';
 import { ChaosJob } from './chaos-job.js';
 import { jobProblems, reclaims, rowsOf, worldProblems } from './checks.js';
@@ -88,7 +89,12 @@ async function startJobs(world: World, plan: RunPlan, jobs: ChaosJob[]): Promise
   );
 }
 
+/** A job whose token timed out is over for a moment, until its state is tried again with the next token. */
 async function allEnded(world: World, jobs: readonly ChaosJob[]): Promise<boolean> {
+  const executions = await Promise.all(
+    jobs.map(({ executionArn }) => world.clients.states.send(new DescribeExecutionCommand({ executionArn }))),
+  );
+  if (executions.some(({ status }) => status === 'RUNNING')) return false;
   const rows = await Promise.all(jobs.map(({ jobId }) => rowsOf(world, world.aws.resources.jobsTable, jobId)));
   const open = world.aws.stepFunctions.tokens().some(({ closed }) => closed === undefined);
   return !open && rows.every(([row]) => TERMINAL.includes(String(row?.status)));
