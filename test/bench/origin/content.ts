@@ -51,7 +51,7 @@ function crcOf(piece: Buffer): Buffer {
 const blockCrc = crcOf(BLOCK);
 
 /** Where the origin has it: the path says it all, so that the origin needs no list of files. */
-export function pathOf({ sizeBytes, variant }: Content): string {
+export function pathOf({ sizeBytes, variant }: { sizeBytes: number; variant: number | string }): string {
   return `/${sizeBytes}/${variant}`;
 }
 

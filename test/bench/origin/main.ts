@@ -1,5 +1,6 @@
 import { answerHead, Http1Server, type Connection } from '../wire/http1-server.js';
 import { contentAt, etagOf, piecesOf } from './content.js';
+import { manifestAt, manifestBytes, manifestPieces } from './manifest.js';
 
 /** The origin as a process: argument: latency in ms. Says `{ url }`, and ends with its input. */
 const latencyMs = Number(process.argv[2]);
@@ -14,6 +15,11 @@ process.stdout.write(`${JSON.stringify({ url: server.url })}\n`);
 process.stdin.resume().once('end', () => server.close());
 
 function answer(method: string, target: string, connection: Connection): void {
+  const manifest = manifestAt(target);
+  if (method === 'GET' && manifest !== undefined) {
+    connection.socket.write(answerHead('200 OK', { 'Content-Length': manifestBytes(manifest, server.url) }));
+    return send(manifestPieces(manifest, server.url), connection);
+  }
   const content = contentAt(target);
   if (method !== 'GET' || content === undefined) return connection.reply(answerHead('404 Not Found', { 'Content-Length': 0 }));
   const head = answerHead('200 OK', {

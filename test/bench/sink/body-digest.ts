@@ -12,10 +12,13 @@ export class BodyDigest {
   private crc = 0;
   private readonly hash: Hash | undefined;
 
+  private readonly kept: Buffer[] | undefined;
+
   constructor(
     private readonly contentMd5: string | undefined,
-    isPart: boolean,
+    { isPart, keep }: { isPart: boolean; keep: boolean },
   ) {
+    if (keep) this.kept = [];
     if (contentMd5 === undefined && !isPart) this.hash = createHash('md5');
   }
 
@@ -23,12 +26,18 @@ export class BodyDigest {
     this.sizeBytes += piece.length;
     this.crc = crc32(piece, this.crc);
     this.hash?.update(piece);
+    this.kept?.push(Buffer.from(piece));
   }
 
   digest(): Digest {
     const crc = Buffer.alloc(4);
     crc.writeUInt32BE(this.crc);
-    return { sizeBytes: this.sizeBytes, crc32: crc, md5: this.md5(crc) };
+    return {
+      sizeBytes: this.sizeBytes,
+      crc32: crc,
+      md5: this.md5(crc),
+      ...(this.kept !== undefined && { bytes: Buffer.concat(this.kept) }),
+    };
   }
 
   private md5(crc: Buffer): Buffer {

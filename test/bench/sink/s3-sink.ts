@@ -3,12 +3,14 @@ import { BodyDigest } from './body-digest.js';
 import { completed, described, empty, initiated, refused, stored } from './s3-answers.js';
 import { SinkStore, type Digest } from './sink-store.js';
 
+/** Of the service's own files: they are read again. */
+const KEPT = /(^|\/)_export\//;
 /** Of the whole sink, for the bench: nobody's bucket. */
 const CONTROL_PREFIX = '/-/';
 
 /**
  * As much of S3 as uploads need, on path-style addresses: PutObject, the calls of a multipart upload, HeadObject, DeleteObject. Bodies are
- * digested and thrown away; signatures are not looked at; keys are the bench's own and need no escapes in XML.
+ * digested and thrown away, but for those under `_export/`, which GetObject answers; signatures are not looked at; keys are the bench's own and need no escapes in XML.
  * `GET /-/objects` tells what has been stored, `POST /-/clear` forgets it.
  */
 export class S3Sink {
@@ -23,7 +25,7 @@ export class S3Sink {
     if (head.method !== 'PUT') return withoutBody(() => this.answer(head, { key, uploadId, query: url.searchParams }, connection));
     if (head.headers.get('content-encoding')?.includes('aws-chunked') === true)
       return withoutBody(() => connection.reply(...refused('501 Not Implemented', 'NotImplemented')));
-    const digest = new BodyDigest(head.headers.get('content-md5'), uploadId !== undefined);
+    const digest = new BodyDigest(head.headers.get('content-md5'), { isPart: uploadId !== undefined, keep: KEPT.test(key) });
     return {
       onBody: (piece) => digest.update(piece),
       onEnd: () =>
@@ -44,15 +46,18 @@ export class S3Sink {
     { key, uploadId, query }: { key: string; uploadId: string | undefined; query: URLSearchParams },
     connection: Connection,
   ): void {
+    const object = this.store.objects.get(key);
+    if (head.method === 'GET' && object?.bytes !== undefined) return connection.reply(described(object), object.bytes);
     if (head.method === 'HEAD') {
-      const object = this.store.objects.get(key);
+      // HeadBucket: every bucket is there.
+      if (key === '') return connection.reply(empty('200 OK'));
       return connection.reply(object === undefined ? empty('404 Not Found') : described(object));
     }
     if (head.method === 'POST' && query.has('uploads'))
       return connection.reply(...initiated(key, this.store.create(key, metadataOf(head))));
     if (head.method === 'POST' && uploadId !== undefined) {
-      const object = this.store.complete(uploadId);
-      return connection.reply(...(object === undefined ? refused('404 Not Found', 'NoSuchUpload') : completed(key, object)));
+      const made = this.store.complete(uploadId);
+      return connection.reply(...(made === undefined ? refused('404 Not Found', 'NoSuchUpload') : completed(key, made)));
     }
     if (head.method === 'DELETE') {
       if (uploadId === undefined) this.store.objects.delete(key);

@@ -8,6 +8,8 @@ export interface Digest {
   crc32: Buffer;
   /** MD5 where the store can tell it cheaply, else what stands for it in an ETag. */
   md5: Buffer;
+  /** Of the few whose bytes are read again. */
+  bytes?: Buffer;
 }
 
 export interface SinkObject {
@@ -17,6 +19,7 @@ export interface SinkObject {
   etag: string;
   /** `x-amz-meta-…` as sent. */
   metadata: ReadonlyMap<string, string>;
+  bytes?: Buffer;
 }
 
 interface OpenUpload {
@@ -25,7 +28,7 @@ interface OpenUpload {
   parts: Map<number, Digest>;
 }
 
-/** Objects and uploads without their bytes. */
+/** Objects and uploads without their bytes, but for those that were kept. */
 export class SinkStore {
   readonly objects = new Map<string, SinkObject>();
   private readonly uploads = new Map<string, OpenUpload>();
@@ -40,8 +43,8 @@ export class SinkStore {
     return this.uploads.size;
   }
 
-  put(key: string, { sizeBytes, crc32, md5 }: Digest, metadata: ReadonlyMap<string, string>): SinkObject {
-    const object = { sizeBytes, crc32, etag: `"${md5.toString('hex')}"`, metadata };
+  put(key: string, { sizeBytes, crc32, md5, bytes }: Digest, metadata: ReadonlyMap<string, string>): SinkObject {
+    const object = { sizeBytes, crc32, etag: `"${md5.toString('hex')}"`, metadata, ...(bytes !== undefined && { bytes }) };
     this.objects.set(key, object);
     return object;
   }
@@ -67,7 +70,9 @@ export class SinkStore {
     const parts = [...upload.parts].sort(([a], [b]) => a - b).map(([, part]) => part);
     const md5 = createHash('md5');
     for (const part of parts) md5.update(part.md5);
+    const kept = parts.flatMap(({ bytes }) => (bytes === undefined ? [] : [bytes]));
     const object = {
+      ...(kept.length > 0 && { bytes: Buffer.concat(kept) }),
       sizeBytes: parts.reduce((sum, part) => sum + part.sizeBytes, 0),
       crc32: joinCrcs(
         'CRC32',
