@@ -10,12 +10,6 @@ export function spreadOf(values: readonly number[]): Spread {
   return { min: sorted[0] ?? NaN, median: medianOf(sorted), max: sorted.at(-1) ?? NaN };
 }
 
-/** The smallest value that at least this share of all values do not exceed. */
-export function percentile(values: readonly number[], share: number): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? NaN;
-}
-
 function medianOf(sorted: readonly number[]): number {
   const middle = sorted.length / 2;
   const upper = sorted[Math.floor(middle)] ?? NaN;

@@ -1,5 +1,6 @@
 import type { Contender, Limits } from '../contenders/contender.js';
 import { getDriver, putDriver } from '../contenders/driver/driver.js';
+import { asJsonLine } from '../report/json.js';
 import { asLine, circumstances } from '../report/machine.js';
 import { progress } from '../report/progress.js';
 import { asTable } from '../report/table.js';
@@ -39,7 +40,7 @@ export async function benchCeiling(options: CeilingOptions): Promise<void> {
     }
     const where = circumstances();
     process.stdout.write(`${asLine(where)}${ceilingTable(ceilings)}`);
-    if (options.json) process.stdout.write(`${JSON.stringify({ bench: 'ceiling', ceilings, limits: options.limits, ...where })}\n`);
+    if (options.json) process.stdout.write(asJsonLine({ bench: 'ceiling', ceilings, limits: options.limits, ...where }));
   } finally {
     await ends.stop();
   }

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { manifestPathOf } from '../origin/manifest.js';
 import { BenchError } from '../report/bench-error.js';
+import { asJsonLine } from '../report/json.js';
 import { asLine, circumstances } from '../report/machine.js';
 import { progress } from '../report/progress.js';
 import { observedBetween, sumOf, type Samples } from '../report/prometheus.js';
@@ -53,14 +54,17 @@ export async function benchLoop(options: LoopOptions): Promise<boolean> {
     await startLiveTokens(world, options.tokens);
     await world.startService(SETTINGS);
     const tasks = (options.seconds + 60) * TASKS_PER_SECOND;
-    await world.startJob({ manifest: `${world.ends.originUrl}${manifestPathOf({ tasks, sizeBytes: SMALL_BYTES })}` });
+    const job = await world.startJob({ manifest: `${world.ends.originUrl}${manifestPathOf({ tasks, sizeBytes: SMALL_BYTES })}` });
     progress('loop: waiting until the threads are busy and every token has been beaten …');
-    await world.until(async () => isUnderWay(await world.samples(), options.tokens));
+    await world.until(async () => {
+      if (!(await world.isRunning(job))) throw new BenchError('The job ended before every token was beaten: nothing is measured.');
+      return isUnderWay(await world.samples(), options.tokens);
+    });
     const result = await watch(world, options);
     const where = circumstances();
     process.stdout.write(`${asLine(where)}${loopTable(result)}`);
     const limits = { loopLimitMs: LOOP_LIMIT_MS, latenessLimitS: LATENESS_LIMIT_S };
-    if (options.json) process.stdout.write(`${JSON.stringify({ bench: 'loop', ...result, ...limits, ...where })}\n`);
+    if (options.json) process.stdout.write(asJsonLine({ bench: 'loop', ...result, ...limits, ...where }));
     return result.loopDelayP99Ms <= LOOP_LIMIT_MS && result.latenessP99S <= LATENESS_LIMIT_S;
   } finally {
     await world.stop();

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { manifestPathOf } from '../origin/manifest.js';
 import { pathOf } from '../origin/content.js';
 import { forgetPeak, residentMib } from '../processes/memory.js';
+import { asJsonLine } from '../report/json.js';
 import { asLine, circumstances } from '../report/machine.js';
 import { progress } from '../report/progress.js';
 import { sumOf } from '../report/prometheus.js';
@@ -58,7 +59,7 @@ export async function benchMemory(options: MemoryOptions): Promise<boolean> {
   process.stdout.write(`${asLine(where)}${memoryTable(phases)}`);
   if (json) {
     const limits = { idleLimitMib: IDLE_LIMIT_MIB, growthLimitMib: GROWTH_LIMIT_MIB };
-    process.stdout.write(`${JSON.stringify({ bench: 'memory', phases, ...limits, ...where })}\n`);
+    process.stdout.write(asJsonLine({ bench: 'memory', phases, ...limits, ...where }));
   }
   return phases.every(({ idleMib, growthMib }) => idleMib <= IDLE_LIMIT_MIB && growthMib <= GROWTH_LIMIT_MIB);
 }

@@ -2,6 +2,7 @@ import type { Contender, Limits } from '../contenders/contender.js';
 import { naive } from '../contenders/naive/naive.js';
 import { ours } from '../contenders/ours/ours.js';
 import { rclone } from '../contenders/rclone/rclone.js';
+import { asJsonLine } from '../report/json.js';
 import { asLine, circumstances } from '../report/machine.js';
 import { progress } from '../report/progress.js';
 import { Ends } from '../transfers/ends.js';
@@ -57,7 +58,7 @@ export async function benchTransfer(scenario: TransferScenario, options: Transfe
       versions,
       ...where,
     };
-    process.stdout.write(`${JSON.stringify(result)}\n`);
+    process.stdout.write(asJsonLine(result));
   } finally {
     await ends.stop();
   }

@@ -54,7 +54,12 @@ export class ServiceWorld {
   }
 
   async samples(): Promise<Samples> {
-    return parseSamples(await (await fetch(`${this.service?.url}/metrics`)).text());
+    try {
+      return parseSamples(await (await fetch(`${this.service?.url}/metrics`)).text());
+    } catch (cause) {
+      const lastWords = this.service?.lines.slice(-5).join('\n');
+      throw new BenchError(`The service does not answer; its last words:\n${lastWords}`, { cause });
+    }
   }
 
   /** Waits as long as it must for `isSo`, and looks four times a second. */

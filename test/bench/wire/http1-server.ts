@@ -1,5 +1,4 @@
-import { createServer, type Server, type Socket } from 'node:net';
-import type { AddressInfo } from 'node:net';
+import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 
 export interface RequestHead {
   method: string;
@@ -30,7 +29,8 @@ export class Http1Server {
     const net = createServer({ noDelay: true }, (socket) => {
       server.sockets.add(socket);
       socket.once('close', () => server.sockets.delete(socket));
-      new Connection(socket, serve);
+      const connection = new Connection(socket, serve);
+      socket.on('data', (piece: Buffer) => connection.receive(piece));
     });
     const server = new Http1Server(net);
     await new Promise<void>((resolve, reject) => {
@@ -64,7 +64,6 @@ export class Connection {
     readonly socket: Socket,
     private readonly serve: Serve,
   ) {
-    socket.on('data', (piece: Buffer) => this.receive(piece));
     // A client that goes away is the contender's business: what it did not store will be missed.
     socket.on('error', () => socket.destroy());
   }
@@ -83,7 +82,7 @@ export class Connection {
     this.state = { kind: 'head', pending: Buffer.alloc(0) };
   }
 
-  private receive(piece: Buffer): void {
+  receive(piece: Buffer): void {
     const { state } = this;
     switch (state.kind) {
       case 'body':

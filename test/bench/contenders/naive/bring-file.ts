@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import { Readable, Transform } from 'node:stream';
-import type { ReadableStream } from 'node:stream/web';
 import { crc32 } from 'node:zlib';
 import { PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import type { PlannedFile } from '../../transfers/transfer-plan.js';
@@ -21,7 +20,7 @@ export async function bringFile({ url, key, sizeBytes, sha256 }: PlannedFile): P
       done(null, chunk);
     },
   });
-  const Body = Readable.fromWeb(response.body as ReadableStream).pipe(hashed);
+  const Body = Readable.fromWeb(response.body).pipe(hashed);
   await s3.send(new PutObjectCommand({ Bucket: BUCKET, Key: key, Body, ContentLength: sizeBytes }));
   if (hash.digest('hex') !== sha256) throw new Error('the checksum differs');
 }

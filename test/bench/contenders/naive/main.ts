@@ -17,6 +17,7 @@ process.stdin.destroy();
 /** One file after the other. */
 async function bringAll(worker: Worker, queue: Iterable<PlannedFile>): Promise<void> {
   for (const file of queue) {
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a worker thread, not a window
     worker.postMessage(file);
     const [failure] = (await once(worker, 'message')) as [string | undefined];
     if (failure !== undefined) failures.push(failure);

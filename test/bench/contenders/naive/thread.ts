@@ -5,8 +5,13 @@ import { bringFile } from './bring-file.js';
 /** One file at a time; answers with what went wrong, or with nothing. */
 parentPort?.on('message', (file: PlannedFile) => {
   void bringFile(file).then(
-    () => parentPort?.postMessage(undefined),
-    (error: unknown) => parentPort?.postMessage(`${file.key}: ${String(error)}`),
+    () => answer(undefined),
+    (error: unknown) => answer(`${file.key}: ${String(error)}`),
   );
 });
-parentPort?.postMessage('ready');
+answer('ready');
+
+function answer(words: string | undefined): void {
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a worker thread, not a window
+  parentPort?.postMessage(words);
+}
