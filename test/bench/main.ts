@@ -1,3 +1,4 @@
+import { endOnSignal } from '../chaos/end-on-signal.js';
 import { benchCounting } from './counting/index.js';
 import { parseOptions, USAGE, UsageError, type BenchOptions } from './options.js';
 import { BenchError } from './report/bench-error.js';
@@ -37,6 +38,7 @@ function withinOr(words: string, isWithin: boolean): boolean {
   return isWithin;
 }
 
+endOnSignal();
 try {
   if (!(await run(parseOptions(process.argv.slice(2))))) process.exitCode = 1;
 } catch (error) {

@@ -9,11 +9,11 @@ import { spreadOf, type Spread } from '../report/statistics.js';
 import { asTable } from '../report/table.js';
 import { startLiveTokens } from '../service/live-tokens.js';
 import { ServiceWorld } from '../service/service-world.js';
+import { SMALL_BYTES } from './transfer-mixes.js';
 
 /** Design. */
 const LOOP_LIMIT_MS = 50;
 const LATENESS_LIMIT_S = 0.25;
-const SMALL_BYTES = 16 * 1024;
 /** More than two cores bring: the threads shall have work until the end. */
 const TASKS_PER_SECOND = 1_000;
 /** The default of 100 is for 3,000 tokens: each is beaten every 30 s. */

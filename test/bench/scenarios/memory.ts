@@ -8,13 +8,13 @@ import { progress } from '../report/progress.js';
 import { sumOf } from '../report/prometheus.js';
 import { asTable } from '../report/table.js';
 import { ServiceWorld } from '../service/service-world.js';
+import { SMALL_BYTES } from './transfer-mixes.js';
 
 /** Design: idle, and what any work may add. */
 const IDLE_LIMIT_MIB = 220;
 const GROWTH_LIMIT_MIB = 150;
 /** After its start, until the service counts as idle. */
 const SETTLE_MS = 10_000;
-const SMALL_BYTES = 16 * 1024;
 
 export interface MemoryOptions {
   manifestTasks: number;

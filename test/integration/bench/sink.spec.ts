@@ -63,10 +63,8 @@ describe('the sink of the bench', () => {
     const parts = [randomBytes(5 * MIB), randomBytes(3 * MIB), randomBytes(7)];
     const { UploadId } = await client.send(new CreateMultipartUploadCommand({ Bucket, Key: 'parts' }));
     const md5s = parts.map((Body) => createHash('md5').update(Body).digest());
-    for (const index of [2, 0, 1]) {
-      const ContentMD5 = md5s[index]?.toString('base64');
-      await client.send(new UploadPartCommand({ Bucket, Key: 'parts', UploadId, PartNumber: index + 1, Body: parts[index], ContentMD5 }));
-    }
+    const numbered = parts.map((Body, index) => ({ Body, PartNumber: index + 1, ContentMD5: md5s[index]?.toString('base64') }));
+    for (const part of numbered.toReversed()) await client.send(new UploadPartCommand({ Bucket, Key: 'parts', UploadId, ...part }));
     expect(await stored()).toEqual({ objects: [], openUploads: 1 });
     const { ETag } = await client.send(new CompleteMultipartUploadCommand({ Bucket, Key: 'parts', UploadId }));
     expect(ETag).toBe(`"${createHash('md5').update(Buffer.concat(md5s)).digest('hex')}-3"`);
