@@ -1,14 +1,16 @@
 import { createHash } from 'node:crypto';
 import { Readable, Transform } from 'node:stream';
 import { crc32 } from 'node:zlib';
-import { PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
+import { S3Client } from '@aws-sdk/client-s3';
+import { Upload } from '@aws-sdk/lib-storage';
 import type { PlannedFile } from '../../transfers/transfer-plan.js';
+import type { Limits } from '../contender.js';
 import { BUCKET } from '../node-contender.js';
 
-const s3 = new S3Client({ forcePathStyle: true, requestChecksumCalculation: 'WHEN_REQUIRED' });
+const client = new S3Client({ forcePathStyle: true, requestChecksumCalculation: 'WHEN_REQUIRED' });
 
-/** fetch, hashed on the way, into S3 as one stream: the same hashes as the service takes. */
-export async function bringFile({ url, key, sizeBytes, sha256 }: PlannedFile): Promise<void> {
+/** fetch, hashed on the way, into S3 by lib-storage: the same hashes as the service takes, and as many parts at a time. */
+export async function bringFile({ url, key, sha256 }: PlannedFile, { partBytes, partsPerFile }: Limits): Promise<void> {
   const response = await fetch(url);
   if (!response.ok || response.body === null) throw new Error(`the source answered ${response.status}`);
   const hash = createHash('sha256');
@@ -21,6 +23,6 @@ export async function bringFile({ url, key, sizeBytes, sha256 }: PlannedFile): P
     },
   });
   const Body = Readable.fromWeb(response.body).pipe(hashed);
-  await s3.send(new PutObjectCommand({ Bucket: BUCKET, Key: key, Body, ContentLength: sizeBytes }));
+  await new Upload({ client, params: { Bucket: BUCKET, Key: key, Body }, partSize: partBytes, queueSize: partsPerFile }).done();
   if (hash.digest('hex') !== sha256) throw new Error('the checksum differs');
 }

@@ -4,7 +4,7 @@ import type { PlannedFile } from '../../transfers/transfer-plan.js';
 import { readOrders, sayDone, sayReadyAndWait } from '../node-side.js';
 
 const { files, limits } = await readOrders();
-const workers = Array.from({ length: limits.threads }, () => new Worker(new URL('./thread.js', import.meta.url)));
+const workers = Array.from({ length: limits.threads }, () => new Worker(new URL('./thread.js', import.meta.url), { workerData: limits }));
 await Promise.all(workers.map((worker) => once(worker, 'message')));
 await sayReadyAndWait();
 const queue = files.values();

@@ -1,10 +1,11 @@
-import { parentPort } from 'node:worker_threads';
+import { parentPort, workerData } from 'node:worker_threads';
 import type { PlannedFile } from '../../transfers/transfer-plan.js';
+import type { Limits } from '../contender.js';
 import { bringFile } from './bring-file.js';
 
 /** One file at a time; answers with what went wrong, or with nothing. */
 parentPort?.on('message', (file: PlannedFile) => {
-  void bringFile(file).then(
+  void bringFile(file, workerData as Limits).then(
     () => answer(undefined),
     (error: unknown) => answer(`${file.key}: ${String(error)}`),
   );
