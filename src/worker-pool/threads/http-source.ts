@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream';
 import { request, type Agent, type Dispatcher } from 'undici';
 import { RESERVED_REQUEST_HEADERS } from '../../shared/index.js';
 import { isRedirect, parseRetryAfterMs, statusError } from '../domain/http-response.js';
@@ -28,7 +29,7 @@ export class HttpSource {
       this.guard.checkUrl(url);
       const response = await this.get(url, headers, options.signal);
       if (response.statusCode === 200) return response;
-      discard(response);
+      discard(response.body);
       const location = single(response.headers['location']);
       if (!isRedirect(response.statusCode) || location === undefined)
         throw statusError(response.statusCode, parseRetryAfterMs(single(response.headers['retry-after']), Date.now()));
@@ -58,9 +59,14 @@ export function single(value: string | string[] | undefined): string | undefined
   return Array.isArray(value) ? value[0] : value;
 }
 
+/** A list header, of one line or of several. */
+export function joined(value: string | string[] | undefined): string | undefined {
+  return Array.isArray(value) ? value.join(', ') : value;
+}
+
 /** A body that nobody reads holds its connection: it goes with it, and its error with both. */
-function discard(response: Dispatcher.ResponseData): void {
-  response.body.on('error', () => {}).destroy();
+export function discard(body: Readable): void {
+  body.on('error', () => {}).destroy();
 }
 
 function parseUrl(text: string, base?: string): URL {

@@ -1,8 +1,8 @@
 import type { Readable } from 'node:stream';
 import type { Agent, Dispatcher } from 'undici';
-import { statusError } from '../domain/http-response.js';
+import { isFramed, statusError } from '../domain/http-response.js';
 import { TransferError } from '../domain/transfer-error.js';
-import { HttpSource, single, type HttpSourceOptions } from './http-source.js';
+import { discard, HttpSource, joined, single, type HttpSourceOptions } from './http-source.js';
 import { S3Error, type S3Requests } from './s3-requests.js';
 import type { SourceGuard } from './source-guard.js';
 
@@ -43,9 +43,10 @@ export class SourceOpener {
   private async openS3(uri: string, signal: AbortSignal): Promise<OpenedSource> {
     const at = this.guard.checkS3(uri);
     try {
-      return { ...openedSource(await this.s3.open({ method: 'GET', ...at, signal })), endIsKnown: true };
+      return openedSource(await this.s3.open({ method: 'GET', ...at, signal }));
     } catch (error) {
       signal.throwIfAborted();
+      if (error instanceof TransferError) throw error;
       const status = error instanceof S3Error ? error.status : undefined;
       if (status !== undefined) throw statusError(status);
       throw new TransferError('SOURCE_CONNECTION', 'S3 did not answer', { retryable: true, cause: error });
@@ -58,7 +59,7 @@ function openedSource({ headers, body }: Pick<Dispatcher.ResponseData, 'headers'
   const size = length !== undefined && /^\d+$/.test(length) ? Number(length) : undefined;
   return {
     body,
-    endIsKnown: size !== undefined || headers['transfer-encoding'] !== undefined,
+    endIsKnown: endIsKnown({ headers, body }, size),
     ...defined({
       size,
       etag: single(headers['etag']),
@@ -67,6 +68,15 @@ function openedSource({ headers, body }: Pick<Dispatcher.ResponseData, 'headers'
       contentEncoding: single(headers['content-encoding']),
     }),
   };
+}
+
+function endIsKnown({ headers, body }: Pick<Dispatcher.ResponseData, 'headers' | 'body'>, size: number | undefined): boolean {
+  try {
+    return isFramed(size, joined(headers['transfer-encoding']));
+  } catch (error) {
+    discard(body);
+    throw error;
+  }
 }
 
 /** Without the properties that are undefined. */

@@ -1,0 +1,43 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { PoolManagerService, TransferTask } from '../../../src/worker-pool/index.js';
+import { head } from '../../support/raw-origin.js';
+import { BUCKET, eventually, run, TransferBench } from './pool-support.js';
+
+describe('an answer that no HTTP library would give', () => {
+  let bench: TransferBench;
+  let pool: PoolManagerService;
+
+  beforeEach(async () => {
+    bench = await TransferBench.start();
+    pool = await bench.pool();
+  });
+  afterEach(async () => {
+    const left = bench.endpoint.openUploads(BUCKET);
+    await bench.close();
+    expect(left).toEqual([]);
+  });
+
+  async function expectFailure(task: TransferTask, error: object): Promise<void> {
+    expect(await run(pool, task)).toMatchObject({ success: false, error });
+    expect(await bench.keys()).toEqual([]);
+  }
+
+  /** An answer given as it stands on the wire, and then the end of the connection. */
+  const answered = (text: string) => bench.origin.on('/raw', (socket) => void socket.end(text, 'latin1'));
+
+  describe('in its framing', () => {
+    it.each(['identity', 'gzip', 'gzip, chunked', 'chunked, identity', 'chunked, chunked'])(
+      'is refused for the transfer coding %s, even where the task knows the size',
+      async (coding) => {
+        const url = answered(`${head(200, { 'transfer-encoding': coding })}3\r\nhel\r\n0\r\n\r\n`);
+        await expectFailure(bench.task(url, { size: 3 }), { code: 'TRANSFER_CODING', retryable: false });
+        await eventually(() => bench.origin.connections === 0);
+      },
+    );
+
+    it.each(['chunked', 'Chunked'])('is whole as %s', async (coding) => {
+      const url = answered(`${head(200, { 'transfer-encoding': coding })}3\r\nhel\r\n0\r\n\r\n`);
+      expect(await run(pool, bench.task(url))).toMatchObject({ success: true, bytesProcessed: 3 });
+    });
+  });
+});
