@@ -2,6 +2,7 @@ import type { Readable } from 'node:stream';
 import { request, type Agent, type Dispatcher } from 'undici';
 import { RESERVED_REQUEST_HEADERS } from '../../shared/index.js';
 import { isRedirect, parseRetryAfterMs, statusError } from '../domain/http-response.js';
+import type { ResumePoint } from '../domain/resume-point.js';
 import { TransferError } from '../domain/transfer-error.js';
 import { codeOf } from './connection-errors.js';
 import type { SourceGuard } from './source-guard.js';
@@ -12,9 +13,11 @@ export interface HttpSourceOptions {
   headers?: Record<string, string>;
   signal: AbortSignal;
   maxRedirects?: number;
+  /** Asks for the rest of this content: then a 206 is the only answer. */
+  resume?: ResumePoint;
 }
 
-/** GET over http(s), redirects followed by hand so that each hop meets the guard. Answers with a 200 or throws TransferError. */
+/** GET over http(s), redirects followed by hand so that each hop meets the guard. Answers with a 200 (the 206 that was asked for) or throws TransferError. */
 export class HttpSource {
   constructor(
     private readonly agent: Agent,
@@ -24,11 +27,13 @@ export class HttpSource {
   async open(address: string, options: HttpSourceOptions): Promise<Dispatcher.ResponseData> {
     let url = parseUrl(address);
     let headers = callerHeaders(options.headers ?? {});
+    const own = { 'accept-encoding': 'identity', ...rangeHeaders(options.resume) };
+    const wanted = options.resume === undefined ? 200 : 206;
     const maxRedirects = options.maxRedirects ?? MAX_REDIRECTS;
     for (let hop = 0; hop <= maxRedirects; hop++) {
       this.guard.checkUrl(url);
-      const response = await this.get(url, headers, options.signal);
-      if (response.statusCode === 200) return response;
+      const response = await this.get(url, { ...headers, ...own }, options.signal);
+      if (response.statusCode === wanted) return response;
       discard(response.body);
       const location = single(response.headers['location']);
       if (!isRedirect(response.statusCode) || location === undefined)
@@ -45,7 +50,7 @@ export class HttpSource {
   private async get(url: URL, headers: Record<string, string>, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
     for (let attempt = 1; ; attempt++) {
       try {
-        return await request(url, { dispatcher: this.agent, headers: { ...headers, 'accept-encoding': 'identity' }, signal });
+        return await request(url, { dispatcher: this.agent, headers, signal });
       } catch (error) {
         if (signal.aborted) throw signal.reason;
         if (attempt === 1 && isReset(error)) continue;
@@ -53,6 +58,10 @@ export class HttpSource {
       }
     }
   }
+}
+
+function rangeHeaders(point: ResumePoint | undefined): Record<string, string> {
+  return point === undefined ? {} : { range: `bytes=${point.offset}-`, 'if-range': point.validator };
 }
 
 export function single(value: string | string[] | undefined): string | undefined {
@@ -65,7 +74,7 @@ export function joined(value: string | string[] | undefined): string | undefined
 }
 
 /** A body that nobody reads holds its connection: it goes with it, and its error with both. */
-export function discard(body: Readable): void {
+function discard(body: Readable): void {
   body.on('error', () => {}).destroy();
 }
 
