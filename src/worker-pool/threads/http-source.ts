@@ -38,7 +38,7 @@ export class HttpSource {
       const location = single(response.headers['location']);
       if (!isRedirect(response.statusCode) || location === undefined)
         throw statusError(response.statusCode, parseRetryAfterMs(single(response.headers['retry-after']), Date.now()));
-      const next = parseUrl(location, url.href);
+      const next = parseUrl(escapedBytes(location), url.href);
       // Credentials are for the origin they were given for, and do not come back with it.
       if (next.origin !== url.origin) headers = {};
       url = next;
@@ -82,6 +82,11 @@ function parseUrl(text: string, base?: string): URL {
   const url = URL.parse(text, base);
   if (url === null) throw new TransferError('URL_INVALID', 'the URL cannot be parsed', { retryable: false });
   return url;
+}
+
+/** Headers are bytes, given to us as latin1: a path in raw UTF-8 is asked for byte by byte, not as what latin1 makes of it. */
+function escapedBytes(header: string): string {
+  return header.replace(/[\x80-\xff]/g, (byte) => `%${byte.charCodeAt(0).toString(16).toUpperCase()}`);
 }
 
 function callerHeaders(headers: Record<string, string>): Record<string, string> {

@@ -40,4 +40,23 @@ describe('an answer that no HTTP library would give', () => {
       expect(await run(pool, bench.task(url))).toMatchObject({ success: true, bytesProcessed: 3 });
     });
   });
+
+  describe('in its headers', () => {
+    it('is stored without what S3 could not take, and with what it can', async () => {
+      const url = answered(
+        `${head(200, { 'content-length': '3', 'content-type': 'text/plain; name="\u00c3\u00bc"', 'content-encoding': 'gzip, aws-chunked' })}hel`,
+      );
+      const task = bench.task(url);
+      expect(await run(pool, task)).toMatchObject({ success: true });
+      const { ContentType, ContentEncoding } = await bench.head(task);
+      expect(ContentType ?? '').not.toContain('name');
+      expect(ContentEncoding).toBe('gzip');
+    });
+
+    it('leads to a path in raw UTF-8, byte by byte', async () => {
+      bench.origin.file('/%C3%BC.pdf', Buffer.from('hello'));
+      const url = answered(head(302, { location: '/\u00c3\u00bc.pdf', 'content-length': '0' }));
+      expect(await run(pool, bench.task(url))).toMatchObject({ success: true });
+    });
+  });
 });
