@@ -4,10 +4,11 @@ import { RESERVED_REQUEST_HEADERS } from '../../shared/index.js';
 import { isRedirect, parseRetryAfterMs, statusError } from '../domain/http-response.js';
 import type { ResumePoint } from '../domain/resume-point.js';
 import { TransferError } from '../domain/transfer-error.js';
-import { codeOf } from './connection-errors.js';
+import { isReset, requestError } from './request-errors.js';
 import type { SourceGuard } from './source-guard.js';
 
 export const MAX_REDIRECTS = 10;
+const MAX_REQUESTS = 3;
 
 export interface HttpSourceOptions {
   headers?: Record<string, string>;
@@ -46,14 +47,14 @@ export class HttpSource {
     throw new TransferError('TOO_MANY_REDIRECTS', `more than ${maxRedirects} redirects`, { retryable: false });
   }
 
-  /** One request. A connection that is reset before any answer was probably kept alive for too long: it gets a second, at once. */
+  /** One request; after a reset another, at once: of the connections that were kept more than one may be dead. */
   private async get(url: URL, headers: Record<string, string>, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
     for (let attempt = 1; ; attempt++) {
       try {
         return await request(url, { dispatcher: this.agent, headers, signal });
       } catch (error) {
         if (signal.aborted) throw signal.reason;
-        if (attempt === 1 && isReset(error)) continue;
+        if (attempt < MAX_REQUESTS && isReset(error)) continue;
         throw requestError(error);
       }
     }
@@ -91,20 +92,4 @@ function escapedBytes(header: string): string {
 
 function callerHeaders(headers: Record<string, string>): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => !RESERVED_REQUEST_HEADERS.has(name.toLowerCase())));
-}
-
-function isReset(error: unknown): boolean {
-  return ['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE'].includes(codeOf(error));
-}
-
-/** Only the code of the cause is told: its message may hold the address that was tried. */
-function requestError(error: unknown): TransferError {
-  if (error instanceof TransferError) return error;
-  const code = codeOf(error);
-  const retryable = (name: string, message: string) => new TransferError(name, message, { retryable: true, cause: error });
-  if (code === 'UND_ERR_CONNECT_TIMEOUT') return retryable('CONNECT_TIMEOUT', 'no connection in time');
-  if (code === 'UND_ERR_HEADERS_TIMEOUT') return retryable('HEADERS_TIMEOUT', 'no answer in time');
-  if (code === 'UND_ERR_INVALID_ARG')
-    return new TransferError('REQUEST_INVALID', 'the URL or its headers cannot be sent', { retryable: false, cause: error });
-  return retryable('SOURCE_CONNECTION', `the connection failed (${code})`);
 }

@@ -59,4 +59,30 @@ describe('an answer that no HTTP library would give', () => {
       expect(await run(pool, bench.task(url))).toMatchObject({ success: true });
     });
   });
+
+  describe('in its protocol', () => {
+    const hello = `${head(200, { 'content-length': '5' })}hello`;
+    it.each([
+      { why: 'is no HTTP', text: 'SSH-2.0-OpenSSH_9.6\r\n\r\n' },
+      { why: 'has two lengths', text: 'HTTP/1.1 200 OK\r\ncontent-length: 5\r\ncontent-length: 6\r\n\r\nhello' },
+      { why: 'has a length and chunks', text: `${head(200, { 'content-length': '5', 'transfer-encoding': 'chunked' })}hello` },
+      { why: 'has a negative length', text: head(200, { 'content-length': '-5' }) },
+      { why: 'has headers without end', text: head(200, { 'x-flood': 'x'.repeat(40_000) }) },
+      { why: 'changes the protocol', text: head(101, { upgrade: 'h2c', connection: 'upgrade' }) },
+      { why: 'continues what nobody asked for', text: `${head(100)}${hello}` },
+      { why: 'is announced for ever', text: head(103, { link: '<x>' }).repeat(17) + hello },
+    ])('fails at once when it $why', async ({ text }) => {
+      await expectFailure(bench.task(answered(text)), { code: 'SOURCE_PROTOCOL', retryable: false });
+    });
+
+    it('may be announced a few times', async () => {
+      expect(await run(pool, bench.task(answered(head(103, { link: '<x>' }).repeat(16) + hello)))).toMatchObject({ success: true });
+    });
+
+    it('is asked for three times when the connection ends before it, and is then worth another try', async () => {
+      const url = bench.origin.on('/reset', (socket) => void socket.resetAndDestroy());
+      await expectFailure(bench.task(url), { code: 'SOURCE_CONNECTION', retryable: true });
+      expect(bench.origin.requests).toHaveLength(3);
+    });
+  });
 });
