@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
 import type { Agent } from 'undici';
+import { TransferError } from '../domain/transfer-error.js';
 import { guardedAgent } from '../threads/guarded-agent.js';
 import { BucketAccesses } from '../threads/bucket-accesses.js';
 import { readBody } from '../threads/source-body.js';
@@ -46,7 +47,11 @@ export class SourceReader {
 
   /** @throws AppError with the codes of a task's failure (`SOURCE_NOT_ALLOWED`, `HTTP_404` …) and disposition `retry` or `reject`, or the signal's reason */
   async openSource(url: string, options: OpenSourceOptions): Promise<SourceStream> {
-    const { body: source, size, contentType, contentEncoding } = await this.sources.open(url, options);
+    const { body: source, size, contentType, contentEncoding, endIsKnown } = await this.sources.open(url, options);
+    if (!endIsKnown) {
+      source.destroy();
+      throw lengthUnknown();
+    }
     const expected = size === undefined ? {} : { size };
     const body = Readable.from(readBody(source, { ...expected, stallTimeoutMs: STALL_TIMEOUT_MS, signal: options.signal }), {
       objectMode: false,
@@ -66,4 +71,10 @@ export class SourceReader {
     await this.agent.destroy();
     await this.s3.close();
   }
+}
+
+/** Cut, such a manifest would be a shorter one: its job would succeed without the rest. */
+function lengthUnknown(): TransferError {
+  const mend = 'serve it with a Content-Length or with Transfer-Encoding: chunked, or from an S3 bucket';
+  return new TransferError('LENGTH_UNKNOWN', `the source does not say where the manifest ends: ${mend}`, { retryable: false });
 }

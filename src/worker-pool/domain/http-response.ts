@@ -30,6 +30,17 @@ export function parseRetryAfterMs(value: string | undefined, nowMs: number): num
   return Number.isNaN(waitMs) ? undefined : Math.min(Math.max(waitMs, 0), MAX_RETRY_AFTER_MS);
 }
 
+/**
+ * Whether the framing of an answer shows a cut. Only a length or `chunked` alone does: what any other coding would mean is not undone here,
+ * and under it a body that ends with its connection looks whole.
+ * @throws TransferError `TRANSFER_CODING` for any other coding
+ */
+export function isFramed(length: number | undefined, transferEncoding: string | undefined): boolean {
+  if (transferEncoding === undefined) return length !== undefined;
+  if (transferEncoding.trim().toLowerCase() === 'chunked') return true;
+  throw new TransferError('TRANSFER_CODING', 'the source sends its answer in a transfer coding other than chunked', { retryable: false });
+}
+
 /** True when `contentType` is of the expected media type, whatever its parameters. */
 export function isMediaType(contentType: string | undefined, expected: string): boolean {
   return mediaType(contentType ?? '') === mediaType(expected);

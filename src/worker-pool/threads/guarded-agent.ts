@@ -1,33 +1,41 @@
-import { Agent, buildConnector } from 'undici';
+import { buildConnector, type Agent } from 'undici';
+import { DeadlineAgent } from './answer-deadline.js';
 import { notAllowed, type SourceGuard } from './source-guard.js';
 
-const CONNECT_TIMEOUT_MS = 10_000;
-const ADDRESS_ATTEMPT_TIMEOUT_MS = 2_500;
-export const HEADERS_TIMEOUT_MS = 60_000;
+export interface AgentTimeouts {
+  /** Until connected, look-up and all addresses included. */
+  connectMs: number;
+  /** For each address but the last. */
+  addressMs: number;
+  /** From the request to the head of its answer. */
+  headersMs: number;
+}
+
+const TIMEOUTS: AgentTimeouts = { connectMs: 10_000, addressMs: 2_500, headersMs: 60_000 };
 
 /** Connections to sources, only to where the guard lets them go. HTTP/1.1: one transfer a connection, so that a stall stops one task. */
-export function guardedAgent(guard: SourceGuard, connectionsPerHost: number): Agent {
+export function guardedAgent(guard: SourceGuard, connectionsPerHost: number, timeouts = TIMEOUTS): Agent {
   const connect = buildConnector({
     allowH2: false,
-    timeout: CONNECT_TIMEOUT_MS,
+    timeout: timeouts.connectMs,
     autoSelectFamily: true,
-    autoSelectFamilyAttemptTimeout: ADDRESS_ATTEMPT_TIMEOUT_MS,
+    autoSelectFamilyAttemptTimeout: timeouts.addressMs,
     lookup: guard.lookup,
   });
-  return new Agent({
+  const options: Agent.Options = {
     allowH2: false,
     pipelining: 1,
     connections: connectionsPerHost,
-    headersTimeout: HEADERS_TIMEOUT_MS,
     // Never fires under back-pressure; SourceBody has a watchdog of its own.
     bodyTimeout: 0,
     // What connect returns lets undici cancel an attempt whose request was aborted.
-    connect: (options, callback) =>
-      connect(options, (error, socket) => {
+    connect: (target, callback) =>
+      connect(target, (error, socket) => {
         if (error !== null) return callback(error, null);
-        if (guard.mayConnect(options.hostname, socket.remoteAddress)) return callback(null, socket);
+        if (guard.mayConnect(target.hostname, socket.remoteAddress)) return callback(null, socket);
         socket.destroy();
         callback(notAllowed(), null);
       }),
-  });
+  };
+  return new DeadlineAgent(options, timeouts.headersMs);
 }

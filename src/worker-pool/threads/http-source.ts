@@ -1,19 +1,24 @@
+import type { Readable } from 'node:stream';
 import { request, type Agent, type Dispatcher } from 'undici';
 import { RESERVED_REQUEST_HEADERS } from '../../shared/index.js';
 import { isRedirect, parseRetryAfterMs, statusError } from '../domain/http-response.js';
+import type { ResumePoint } from '../domain/resume-point.js';
 import { TransferError } from '../domain/transfer-error.js';
-import { codeOf } from './connection-errors.js';
+import { isReset, requestError } from './request-errors.js';
 import type { SourceGuard } from './source-guard.js';
 
 export const MAX_REDIRECTS = 10;
+const MAX_REQUESTS = 3;
 
 export interface HttpSourceOptions {
   headers?: Record<string, string>;
   signal: AbortSignal;
   maxRedirects?: number;
+  /** Asks for the rest of this content: then a 206 is the only answer. */
+  resume?: ResumePoint;
 }
 
-/** GET over http(s), redirects followed by hand so that each hop meets the guard. Answers with a 200 or throws TransferError. */
+/** GET over http(s), redirects followed by hand so that each hop meets the guard. Answers with a 200 (the 206 that was asked for) or throws TransferError. */
 export class HttpSource {
   constructor(
     private readonly agent: Agent,
@@ -23,16 +28,18 @@ export class HttpSource {
   async open(address: string, options: HttpSourceOptions): Promise<Dispatcher.ResponseData> {
     let url = parseUrl(address);
     let headers = callerHeaders(options.headers ?? {});
+    const own = { 'accept-encoding': 'identity', ...rangeHeaders(options.resume) };
+    const wanted = options.resume === undefined ? 200 : 206;
     const maxRedirects = options.maxRedirects ?? MAX_REDIRECTS;
     for (let hop = 0; hop <= maxRedirects; hop++) {
       this.guard.checkUrl(url);
-      const response = await this.get(url, headers, options.signal);
-      if (response.statusCode === 200) return response;
-      discard(response);
+      const response = await this.get(url, { ...headers, ...own }, options.signal);
+      if (response.statusCode === wanted) return response;
+      discard(response.body);
       const location = single(response.headers['location']);
       if (!isRedirect(response.statusCode) || location === undefined)
         throw statusError(response.statusCode, parseRetryAfterMs(single(response.headers['retry-after']), Date.now()));
-      const next = parseUrl(location, url.href);
+      const next = parseUrl(escapedBytes(location), url.href);
       // Credentials are for the origin they were given for, and do not come back with it.
       if (next.origin !== url.origin) headers = {};
       url = next;
@@ -40,27 +47,36 @@ export class HttpSource {
     throw new TransferError('TOO_MANY_REDIRECTS', `more than ${maxRedirects} redirects`, { retryable: false });
   }
 
-  /** One request. A connection that is reset before any answer was probably kept alive for too long: it gets a second, at once. */
+  /** One request; after a reset another, at once: of the connections that were kept more than one may be dead. */
   private async get(url: URL, headers: Record<string, string>, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
     for (let attempt = 1; ; attempt++) {
       try {
-        return await request(url, { dispatcher: this.agent, headers: { ...headers, 'accept-encoding': 'identity' }, signal });
+        return await request(url, { dispatcher: this.agent, headers, signal });
       } catch (error) {
         if (signal.aborted) throw signal.reason;
-        if (attempt === 1 && isReset(error)) continue;
+        if (attempt < MAX_REQUESTS && isReset(error)) continue;
         throw requestError(error);
       }
     }
   }
 }
 
+function rangeHeaders(point: ResumePoint | undefined): Record<string, string> {
+  return point === undefined ? {} : { range: `bytes=${point.offset}-`, 'if-range': point.validator };
+}
+
 export function single(value: string | string[] | undefined): string | undefined {
   return Array.isArray(value) ? value[0] : value;
 }
 
+/** A list header, of one line or of several. */
+export function joined(value: string | string[] | undefined): string | undefined {
+  return Array.isArray(value) ? value.join(', ') : value;
+}
+
 /** A body that nobody reads holds its connection: it goes with it, and its error with both. */
-function discard(response: Dispatcher.ResponseData): void {
-  response.body.on('error', () => {}).destroy();
+function discard(body: Readable): void {
+  body.on('error', () => {}).destroy();
 }
 
 function parseUrl(text: string, base?: string): URL {
@@ -69,22 +85,11 @@ function parseUrl(text: string, base?: string): URL {
   return url;
 }
 
+/** Headers are bytes, given to us as latin1: a path in raw UTF-8 is asked for byte by byte, not as what latin1 makes of it. */
+function escapedBytes(header: string): string {
+  return header.replace(/[\x80-\xff]/g, (byte) => `%${byte.charCodeAt(0).toString(16).toUpperCase()}`);
+}
+
 function callerHeaders(headers: Record<string, string>): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => !RESERVED_REQUEST_HEADERS.has(name.toLowerCase())));
-}
-
-function isReset(error: unknown): boolean {
-  return ['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE'].includes(codeOf(error));
-}
-
-/** Only the code of the cause is told: its message may hold the address that was tried. */
-function requestError(error: unknown): TransferError {
-  if (error instanceof TransferError) return error;
-  const code = codeOf(error);
-  const retryable = (name: string, message: string) => new TransferError(name, message, { retryable: true, cause: error });
-  if (code === 'UND_ERR_CONNECT_TIMEOUT') return retryable('CONNECT_TIMEOUT', 'no connection in time');
-  if (code === 'UND_ERR_HEADERS_TIMEOUT') return retryable('HEADERS_TIMEOUT', 'no answer in time');
-  if (code === 'UND_ERR_INVALID_ARG')
-    return new TransferError('REQUEST_INVALID', 'the URL or its headers cannot be sent', { retryable: false, cause: error });
-  return retryable('SOURCE_CONNECTION', `the connection failed (${code})`);
 }

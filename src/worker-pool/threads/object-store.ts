@@ -1,4 +1,5 @@
 import { crc32 } from 'node:zlib';
+import { contentHeaders } from '../domain/content-headers.js';
 import type { StoredObject } from '../domain/object-metadata.js';
 import type { S3Location } from '../domain/s3-uri.js';
 import { TransferError } from '../domain/transfer-error.js';
@@ -118,17 +119,11 @@ function checksumHeader(checksum: string | undefined): Record<string, string> {
   return checksum === undefined ? {} : { 'x-amz-sdk-checksum-algorithm': 'CRC32', 'x-amz-checksum-crc32': checksum };
 }
 
-function described({ contentType, contentEncoding, metadata }: ObjectAttributes): Record<string, string> {
+function described({ metadata, ...content }: ObjectAttributes): Record<string, string> {
   return {
     ...Object.fromEntries(Object.entries(metadata).map(([name, value]) => [METADATA + name, value])),
-    ...plainHeader('content-type', contentType),
-    ...plainHeader('content-encoding', contentEncoding),
+    ...contentHeaders(content),
   };
-}
-
-/** A source may say anything here; what no header can carry, or no signature, is left out. */
-function plainHeader(name: string, value: string | undefined): Record<string, string> {
-  return value !== undefined && /^[\x20-\x7e]+$/.test(value) ? { [name]: value } : {};
 }
 
 async function translated<T>(signal: AbortSignal, call: () => Promise<T>): Promise<T> {

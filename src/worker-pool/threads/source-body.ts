@@ -4,19 +4,24 @@ import { TransferError } from '../domain/transfer-error.js';
 export interface BodyExpectation {
   /** Bytes the body must have, if anyone said. */
   size?: number;
+  /** Bytes of it that were read before, from another answer. */
+  from?: number;
   /** Reading may wait this long for the next byte. The time in which nobody reads does not count. */
   stallTimeoutMs: number;
   signal: AbortSignal;
 }
 
+/** A body that ended before its framing said so, or that stalled: what was read of it is good. */
+export class CutBody extends TransferError {}
+
 /**
  * The bytes of a source, counted.
- * @throws TransferError `SIZE_MISMATCH` (fewer or more than expected), `SOURCE_STALLED`, `SOURCE_CONNECTION`, or the reason of the signal.
+ * @throws CutBody, or TransferError, of code `SIZE_MISMATCH` (fewer or more than expected), `SOURCE_STALLED`, `SOURCE_CONNECTION`, or the reason of the signal.
  */
 export async function* readBody(body: Readable, expect: BodyExpectation): AsyncGenerator<Buffer, void, void> {
-  const stalled = new TransferError('SOURCE_STALLED', `no bytes for ${expect.stallTimeoutMs / 1_000} s`, { retryable: true });
+  const stalled = new CutBody('SOURCE_STALLED', `no bytes for ${expect.stallTimeoutMs / 1_000} s`, { retryable: true });
   let reading = false;
-  let bytes = 0;
+  let bytes = expect.from ?? 0;
   const watchdog = setTimeout(() => reading && body.destroy(stalled), expect.stallTimeoutMs);
   const stop = () => body.destroy();
   expect.signal.addEventListener('abort', stop, { once: true });
@@ -50,6 +55,7 @@ export function sizeMismatch(message: string): TransferError {
 function bodyError(error: unknown, bytes: number, expect: BodyExpectation): unknown {
   if (expect.signal.aborted) return expect.signal.reason;
   if (error instanceof TransferError) return error;
-  if (expect.size !== undefined) return sizeMismatch(`the body was cut after ${bytes} of ${expect.size} bytes`);
-  return new TransferError('SOURCE_CONNECTION', `the connection broke after ${bytes} bytes`, { retryable: true, cause: error });
+  if (expect.size !== undefined)
+    return new CutBody('SIZE_MISMATCH', `the body was cut after ${bytes} of ${expect.size} bytes`, { retryable: true, cause: error });
+  return new CutBody('SOURCE_CONNECTION', `the connection broke after ${bytes} bytes`, { retryable: true, cause: error });
 }

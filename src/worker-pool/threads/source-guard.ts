@@ -1,4 +1,4 @@
-import { lookup as dnsLookup, type LookupAddress } from 'node:dns';
+import { lookup as dnsLookup, type LookupAddress, type LookupAllOptions } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { parseS3Uri } from '../domain/s3-uri.js';
@@ -12,6 +12,13 @@ export interface SourceAccess {
   readonly sourcePorts: readonly number[];
 }
 
+/** As `dns.lookup` with `all`. */
+export type Resolve = (
+  hostname: string,
+  options: LookupAllOptions,
+  callback: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
+) => void;
+
 /*
  * URLs come from users, and this process can reach what users must not: its own credentials (169.254.170.2), its private network.
  * A name says nothing, so the address is judged, three times: a literal host in the URL (undici looks up only names), every address
@@ -22,7 +29,11 @@ export class SourceGuard {
   private readonly hosts: ReadonlySet<string>;
   private readonly cidrs: readonly [ipaddr.IPv4 | ipaddr.IPv6, number][];
 
-  constructor(private readonly access: SourceAccess) {
+  /** @param resolve finds the addresses of a name */
+  constructor(
+    private readonly access: SourceAccess,
+    private readonly resolve: Resolve = dnsLookup,
+  ) {
     this.hosts = new Set(access.sourceHosts.map((host) => bareHost(host.toLowerCase())));
     this.cidrs = access.sourceCidrs.map((cidr) => ipaddr.parseCIDR(cidr));
   }
@@ -57,7 +68,7 @@ export class SourceGuard {
 
   /** `dns.lookup` that answers with allowed addresses only, for `net.connect`. */
   readonly lookup: LookupFunction = (hostname, options, callback) => {
-    dnsLookup(hostname, { ...options, all: true }, (error, addresses: LookupAddress[]) => {
+    this.resolve(hostname, { ...options, all: true }, (error, addresses) => {
       if (error !== null) return callback(error, []);
       const allowed = addresses.filter(({ address }) => this.mayConnect(hostname, address));
       const first = allowed[0];

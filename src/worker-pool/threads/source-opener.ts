@@ -1,8 +1,9 @@
 import type { Readable } from 'node:stream';
 import type { Agent, Dispatcher } from 'undici';
-import { statusError } from '../domain/http-response.js';
+import { isFramed, statusError } from '../domain/http-response.js';
+import { resumeValidator, totalOfRest, type ResumePoint } from '../domain/resume-point.js';
 import { TransferError } from '../domain/transfer-error.js';
-import { HttpSource, single, type HttpSourceOptions } from './http-source.js';
+import { HttpSource, joined, single, type HttpSourceOptions } from './http-source.js';
 import { S3Error, type S3Requests } from './s3-requests.js';
 import type { SourceGuard } from './source-guard.js';
 
@@ -17,6 +18,8 @@ export interface OpenedSource {
   lastModified?: string;
   contentType?: string;
   contentEncoding?: string;
+  /** With which the rest may be asked for, should the body be cut. */
+  validator?: string;
 }
 
 /** Opens http, https and s3 sources, as far as the guard lets it. */
@@ -33,17 +36,31 @@ export class SourceOpener {
 
   /** @throws TransferError, or the reason of the signal */
   async open(url: string, options: HttpSourceOptions): Promise<OpenedSource> {
-    options.signal.throwIfAborted();
-    const source = await (/^s3:/i.test(url) ? this.openS3(url, options.signal) : this.http.open(url, options).then(openedSource));
-    // Errors reach whoever reads; a body that is destroyed unread has nobody to tell.
-    source.body.on('error', () => {});
-    return source;
+    const answer = await this.ask(url, options);
+    return checked(answer, () => openedSource(answer));
   }
 
-  private async openS3(uri: string, signal: AbortSignal): Promise<OpenedSource> {
+  /** The rest of a body that was cut. @throws as `open`; `NOT_RESUMABLE` or another refusal when it cannot be had */
+  async resume(url: string, options: HttpSourceOptions, point: ResumePoint): Promise<{ body: Readable; total: number }> {
+    const answer = await this.ask(url, { ...options, resume: point });
+    const { headers } = answer;
+    const contentRange = single(headers['content-range']);
+    return checked(answer, () => {
+      const { body, ...described } = openedSource(answer);
+      return { body, total: totalOfRest({ ...described, ...(contentRange !== undefined && { contentRange }) }, point) };
+    });
+  }
+
+  private async ask(url: string, options: HttpSourceOptions): Promise<Answer> {
+    options.signal.throwIfAborted();
+    return /^s3:/i.test(url) ? this.askS3(url, options) : this.http.open(url, options);
+  }
+
+  private async askS3(uri: string, { signal, resume }: HttpSourceOptions): Promise<Answer> {
     const at = this.guard.checkS3(uri);
+    const headers = resume === undefined ? {} : { range: `bytes=${resume.offset}-`, 'if-match': resume.validator };
     try {
-      return { ...openedSource(await this.s3.open({ method: 'GET', ...at, signal })), endIsKnown: true };
+      return await this.s3.open({ method: 'GET', ...at, headers, signal });
     } catch (error) {
       signal.throwIfAborted();
       const status = error instanceof S3Error ? error.status : undefined;
@@ -53,18 +70,33 @@ export class SourceOpener {
   }
 }
 
-function openedSource({ headers, body }: Pick<Dispatcher.ResponseData, 'headers' | 'body'>): OpenedSource {
+type Answer = Pick<Dispatcher.ResponseData, 'headers' | 'body'>;
+
+/** What is read from the head of an answer; one whose head is refused goes with its connection. */
+function checked<T>({ body }: Answer, read: () => T): T {
+  // Errors reach whoever reads; a body that is destroyed unread has nobody to tell.
+  body.on('error', () => {});
+  try {
+    return read();
+  } catch (error) {
+    body.destroy();
+    throw error;
+  }
+}
+
+function openedSource({ headers, body }: Answer): OpenedSource {
   const length = single(headers['content-length']);
   const size = length !== undefined && /^\d+$/.test(length) ? Number(length) : undefined;
+  const version = defined({ etag: single(headers['etag']), lastModified: single(headers['last-modified']) });
   return {
     body,
-    endIsKnown: size !== undefined || headers['transfer-encoding'] !== undefined,
+    endIsKnown: isFramed(size, joined(headers['transfer-encoding'])),
+    ...version,
     ...defined({
       size,
-      etag: single(headers['etag']),
-      lastModified: single(headers['last-modified']),
+      validator: resumeValidator({ ...version, ...defined({ date: single(headers['date']) }) }),
       contentType: single(headers['content-type']),
-      contentEncoding: single(headers['content-encoding']),
+      contentEncoding: joined(headers['content-encoding']),
     }),
   };
 }

@@ -5,7 +5,8 @@ import { TransferError } from '../domain/transfer-error.js';
 import type { TaskOutcome, TransferTask } from '../domain/transfer-task.js';
 import { Digests } from './digests.js';
 import type { ObjectAttributes, ObjectStore } from './object-store.js';
-import { readBody, sizeMismatch } from './source-body.js';
+import { ResumableBody } from './resumable-body.js';
+import { sizeMismatch } from './source-body.js';
 import type { OpenedSource, SourceOpener } from './source-opener.js';
 import type { Uploader } from './uploader.js';
 
@@ -65,13 +66,13 @@ export class Transfer {
       ...(source.contentEncoding !== undefined && { contentEncoding: source.contentEncoding }),
     });
     let bytesProcessed = 0;
-    const body = readBody(source.body, {
+    const body = new ResumableBody(this.sources, task, source, {
       stallTimeoutMs: this.settings.stallTimeoutMs,
       signal: work.signal,
       ...(size !== undefined && { size }),
     });
     async function* counted(): AsyncGenerator<Buffer, void, void> {
-      for await (const chunk of body) {
+      for await (const chunk of body.chunks()) {
         digests.update(chunk);
         bytesProcessed += chunk.length;
         onBytes(bytesProcessed);

@@ -59,6 +59,16 @@ describe('SourceReader', () => {
     expect((await buffer((await reader.openSource(url, { signal })).body)).toString()).toBe('lines');
   });
 
+  it('refuses a manifest whose end nothing shows, whole or cut, and says the mend', async () => {
+    const url = bench.origin.on('/manifest', (socket) => void socket.end(`${head(200, { connection: 'close' })}{"url":"x"}\n{"ur`));
+    await expect(reader.openSource(url, { signal })).rejects.toMatchObject({
+      code: 'LENGTH_UNKNOWN',
+      disposition: 'reject',
+      message: expect.stringContaining('Content-Length'),
+    });
+    await eventually(() => bench.origin.connections === 0);
+  });
+
   it('fails the reading of a body that is cut, and lets go of one that is not read', async () => {
     const cut = bench.origin.on('/cut', (socket) => void socket.write(`${head(200, { 'content-length': '10' })}hello`, () => socket.end()));
     await expect(buffer((await reader.openSource(cut, { signal })).body)).rejects.toMatchObject({

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { isMediaType, isRedirect, parseRetryAfterMs, statusError } from '../../../src/worker-pool/domain/http-response.js';
+import { isFramed, isMediaType, isRedirect, parseRetryAfterMs, statusError } from '../../../src/worker-pool/domain/http-response.js';
 
 describe('the status of a source', () => {
   it.each([408, 425, 429, 500, 502, 503, 504, 599])('%i is worth another try', (status) => {
@@ -37,5 +37,20 @@ describe('the expected content type', () => {
     { given: undefined, expected: 'text/csv', same: false },
   ])('$expected fits $given: $same', ({ given, expected, same }) => {
     expect(isMediaType(given, expected)).toBe(same);
+  });
+});
+
+describe('the framing of an answer', () => {
+  it.each([
+    { length: 5, coding: undefined, framed: true },
+    { length: undefined, coding: undefined, framed: false },
+    { length: undefined, coding: 'chunked', framed: true },
+    { length: undefined, coding: ' Chunked ', framed: true },
+  ])('of length $length and coding $coding shows a cut: $framed', ({ length, coding, framed }) => {
+    expect(isFramed(length, coding)).toBe(framed);
+  });
+
+  it.each(['', 'identity', 'gzip', 'gzip, chunked', 'chunked, identity', 'chunked, chunked'])('in the coding "%s" is refused', (coding) => {
+    expect(() => isFramed(undefined, coding)).toThrow(expect.objectContaining({ code: 'TRANSFER_CODING', disposition: 'reject' }));
   });
 });
