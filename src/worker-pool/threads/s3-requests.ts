@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Sha256 } from '@smithy/core/checksum';
 import { SignatureV4 } from '@smithy/signature-v4';
 import { Agent, type Dispatcher } from 'undici';
-import { fullJitterMs } from '../../shared/index.js';
+import { fullJitterMs, type BackoffPolicy } from '../../shared/index.js';
 import type { BucketAccess } from '../domain/bucket-access.js';
 import { isRetryableStatus } from '../domain/http-response.js';
 import { codeOf } from './connection-errors.js';
@@ -54,11 +54,17 @@ const CONNECT_TIMEOUT_MS = 5_000;
 const PATIENCE_MS = 60_000;
 /** The one retry layer of a call to S3; a whole task is tried again by whoever gave it. */
 const MAX_ATTEMPTS = 3;
-const BACKOFF = { baseMs: 100, capMs: 5_000 };
 const EXPIRED = new Set(['ExpiredToken', 'ExpiredTokenException']);
 const SKEWED = 'RequestTimeTooSkewed';
 /** Said with a 4xx. */
 const PASSING_ERRORS = new Set([...EXPIRED, SKEWED, 'RequestTimeout', 'OperationAborted']);
+
+/** How long a call to S3 waits before it is made again. */
+export interface S3Timings {
+  backoff: BackoffPolicy;
+}
+
+const TIMINGS: S3Timings = { backoff: { baseMs: 100, capMs: 5_000 } };
 
 /**
  * Requests to S3: signed, with connections, timeouts and retries of their own. It takes a fifth of the time and, in each thread, 18 MiB
@@ -73,6 +79,7 @@ export class S3Requests {
   constructor(
     private readonly accesses: BucketAccesses,
     connections: number,
+    private readonly timings: S3Timings = TIMINGS,
   ) {
     this.agent = new Agent({ allowH2: false, pipelining: 1, connections, connect: { timeout: CONNECT_TIMEOUT_MS } });
   }
@@ -108,7 +115,8 @@ export class S3Requests {
         request.signal.throwIfAborted();
         const cause = error instanceof S3Error ? error : new S3Error(codeOf(error), undefined, { cause: error });
         if (attempt === MAX_ATTEMPTS || !cause.mayPass) throw cause;
-        await sleep(fullJitterMs(BACKOFF, attempt), undefined, { signal: request.signal }).catch(() => request.signal.throwIfAborted());
+        const waitMs = fullJitterMs(this.timings.backoff, attempt);
+        await sleep(waitMs, undefined, { signal: request.signal }).catch(() => request.signal.throwIfAborted());
       }
     }
   }
@@ -116,7 +124,7 @@ export class S3Requests {
   /** @throws S3Error for any status but 2xx */
   private async sendOnce(request: S3Request): Promise<Dispatcher.ResponseData> {
     const { method, bucket, body = '', signal, patienceMs = PATIENCE_MS + Math.ceil(body.length / 100) } = request;
-    const access = await this.accesses.of(bucket);
+    const access = await unlessAborted(this.accesses.of(bucket), signal);
     const { origin, path, headers } = await this.signed(request, access);
     const response = await this.agent.request({
       origin,
@@ -172,6 +180,16 @@ export class S3Requests {
     this.signers.set(access, signer);
     return signer;
   }
+}
+
+/** Whoever is asked for credentials may take his time: no task that has ended waits for them. */
+function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const leave = () => reject(signal.reason);
+    if (signal.aborted) leave();
+    signal.addEventListener('abort', leave, { once: true });
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', leave));
+  });
 }
 
 /** HEAD answers without a text. */
