@@ -102,7 +102,11 @@ describe('Uploader', () => {
       const verify = () => {
         throw new Error('another file');
       };
-      const upload = new Uploader(store, new MemoryBudget(1), 4).upload(body(bytes), request(undefined, { verify }), new AbortController());
+      const upload = new Uploader(store, new MemoryBudget(2 * MIN_PART_BYTES), 4).upload(
+        body(bytes),
+        request(undefined, { verify }),
+        new AbortController(),
+      );
       await expect(upload).rejects.toThrow('another file');
       expect(store.calls.filter((call) => call.startsWith('put') || call.startsWith('complete'))).toEqual([]);
     }
@@ -131,7 +135,7 @@ describe('Uploader', () => {
       },
     });
     Object.assign(store, { uploadPart: (...[, , , signal]: Parameters<ObjectCalls['uploadPart']>) => Promise.reject(signal.reason) });
-    const budget = new MemoryBudget(1);
+    const budget = new MemoryBudget(2 * MIN_PART_BYTES);
     await expect(new Uploader(store, budget, 4).upload(body(2 * MIN_PART_BYTES), request(undefined), work)).rejects.toThrow('aborted');
     expect(store.calls).toEqual(['abort']);
     expect(budget.heldBytes).toBe(0);
@@ -147,7 +151,7 @@ describe('Uploader', () => {
         openUploads: async () => ['id', 'stray'],
         abortMultipart: async (...[, uploadId]: Parameters<ObjectCalls['abortMultipart']>) => void abortedIds.push(uploadId),
       });
-      const upload = new Uploader(store, new MemoryBudget(1), 4).upload(
+      const upload = new Uploader(store, new MemoryBudget(2 * MIN_PART_BYTES), 4).upload(
         body(2 * MIN_PART_BYTES),
         request(undefined),
         new AbortController(),
