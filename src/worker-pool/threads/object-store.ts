@@ -1,10 +1,11 @@
 import { crc32 } from 'node:zlib';
 import type { StoredObject } from '../domain/object-metadata.js';
 import type { S3Location } from '../domain/s3-uri.js';
+import type { OpenUploads } from '../domain/stray-upload.js';
 import { TransferError } from '../domain/transfer-error.js';
 import { hex32 } from './crc.js';
 import { crc32Base64 } from './digests.js';
-import { completedEtag, completion, openUploads, uploadId, type UploadedPart } from './s3-answers.js';
+import { completedEtag, completion, hasParts, openUploads, uploadId, type UploadedPart } from './s3-answers.js';
 import { S3Error, type S3Requests } from './s3-requests.js';
 
 export interface ObjectAttributes {
@@ -39,7 +40,7 @@ export class ObjectStore {
   put(at: S3Location, bytes: Buffer, attributes: ObjectAttributes, signal: AbortSignal): Promise<string> {
     return translated(signal, async () => {
       const headers = { ...described(attributes), ...checksumHeader(this.checksumOf(bytes)) };
-      const { headers: answer } = await this.requests.send({ method: 'PUT', ...at, headers, body: bytes, signal });
+      const { headers: answer } = await this.requests.send({ method: 'PUT', ...at, headers, body: bytes, waitsOut: true, signal });
       return answer.etag ?? '';
     });
   }
@@ -49,10 +50,11 @@ export class ObjectStore {
     return translated(signal, async () => {
       const checksum = this.options.fullObjectCrc32 ? { 'x-amz-checksum-algorithm': 'CRC32', ...FULL_OBJECT } : {};
       const headers = { ...described(attributes), ...checksum };
-      const { text, isFirst } = await this.requests.send({ method: 'POST', ...at, query: { uploads: '' }, headers, signal });
+      const request = { method: 'POST', ...at, query: { uploads: '' }, headers, waitsOut: true, signal } as const;
+      const { text, isOnly } = await this.requests.send(request);
       const id = uploadId(text);
       if (id === undefined) throw new TransferError('UPLOAD_FAILED', 'S3 gave no upload id', { retryable: true });
-      return { uploadId: id, isOnly: isFirst };
+      return { uploadId: id, isOnly };
     });
   }
 
@@ -66,6 +68,7 @@ export class ObjectStore {
         query,
         headers: checksumHeader(checksum),
         body: part.bytes,
+        waitsOut: true,
         signal,
       });
       const { etag } = answer.headers;
@@ -84,22 +87,37 @@ export class ObjectStore {
     return translated(signal, async () => {
       const headers = crc32Hex === undefined ? {} : { 'x-amz-checksum-crc32': crc32Base64(crc32Hex), ...FULL_OBJECT };
       const body = completion(parts);
-      const { text } = await this.requests.send({ method: 'POST', ...at, query: { uploadId: upload }, headers, body, signal });
+      const { text } = await this.requests.send({
+        method: 'POST',
+        ...at,
+        query: { uploadId: upload },
+        headers,
+        body,
+        waitsOut: true,
+        signal,
+      });
       return completedEtag(text) ?? '';
     });
   }
 
   abortMultipart(at: S3Location, upload: string, signal: AbortSignal): Promise<void> {
     return translated(signal, async () => {
-      await this.requests.send({ method: 'DELETE', ...at, query: { uploadId: upload }, signal });
+      await this.requests.send({ method: 'DELETE', ...at, query: { uploadId: upload }, waitsOut: true, signal });
     });
   }
 
   /** Uploads of this key that someone began and did not end. */
-  openUploads({ bucket, key }: S3Location, signal: AbortSignal): Promise<string[]> {
+  openUploads({ bucket, key }: S3Location, signal: AbortSignal): Promise<OpenUploads> {
     return translated(signal, async () => {
-      const { text } = await this.requests.send({ method: 'GET', bucket, query: { prefix: key, uploads: '' }, signal });
-      return openUploads(text).flatMap((upload) => (upload.key === key ? [upload.uploadId] : []));
+      const { text, headers } = await this.requests.send({ method: 'GET', bucket, query: { prefix: key, uploads: '' }, signal });
+      return { nowMs: Date.parse(String(headers.date)), uploads: openUploads(text).filter((upload) => upload.key === key) };
+    });
+  }
+
+  hasParts(at: S3Location, upload: string, signal: AbortSignal): Promise<boolean> {
+    return translated(signal, async () => {
+      const { text } = await this.requests.send({ method: 'GET', ...at, query: { 'max-parts': '1', uploadId: upload }, signal });
+      return hasParts(text);
     });
   }
 

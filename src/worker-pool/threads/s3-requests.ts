@@ -21,13 +21,15 @@ export interface S3Request {
   signal: AbortSignal;
   /** How long S3 may think before it answers; default 60,000 ms and 10 ms more for each KB of the body. */
   patienceMs?: number;
+  /** Whether S3's wish to be asked less is waited out here, within the signal; otherwise it counts as any other failure. */
+  waitsOut?: boolean;
 }
 
 export interface S3Answer {
   headers: IncomingHttpHeaders;
   text: string;
-  /** False when an answer was lost, or not to be used, and the request was sent again. */
-  isFirst: boolean;
+  /** False when S3 may have carried out this request before: an answer was lost, or not to be used. */
+  isOnly: boolean;
 }
 
 /** What S3 answered but 2xx, or why it did not. Holds nothing of the request. */
@@ -48,12 +50,19 @@ export class S3Error extends Error {
     const { status, code } = this;
     return status === undefined || status === 200 || isRetryableStatus(status) || PASSING_ERRORS.has(code);
   }
+
+  /** S3 has done nothing and wants to be asked less often. */
+  get isThrottling(): boolean {
+    return this.code === 'SlowDown' || this.status === 503 || this.status === 429;
+  }
 }
 
 const CONNECT_TIMEOUT_MS = 5_000;
 const PATIENCE_MS = 60_000;
 /** The one retry layer of a call to S3; a whole task is tried again by whoever gave it. */
-const MAX_ATTEMPTS = 3;
+const MAX_FAILURES = 3;
+/** S3 takes minutes to make room for more requests; a task that gives up meanwhile throws all its parts away. */
+const MAX_THROTTLINGS = 13;
 const EXPIRED = new Set(['ExpiredToken', 'ExpiredTokenException']);
 const SKEWED = 'RequestTimeTooSkewed';
 /** Said with a 4xx. */
@@ -62,9 +71,10 @@ const PASSING_ERRORS = new Set([...EXPIRED, SKEWED, 'RequestTimeout', 'Operation
 /** How long a call to S3 waits before it is made again. */
 export interface S3Timings {
   backoff: BackoffPolicy;
+  throttled: BackoffPolicy;
 }
 
-const TIMINGS: S3Timings = { backoff: { baseMs: 100, capMs: 5_000 } };
+const TIMINGS: S3Timings = { backoff: { baseMs: 100, capMs: 5_000 }, throttled: { baseMs: 200, capMs: 10_000 } };
 
 /**
  * Requests to S3: signed, with connections, timeouts and retries of their own. It takes a fifth of the time and, in each thread, 18 MiB
@@ -107,15 +117,22 @@ export class S3Requests {
   private async tryAgain<T extends object>(
     request: S3Request,
     read: (response: Dispatcher.ResponseData) => Promise<T>,
-  ): Promise<T & { isFirst: boolean }> {
-    for (let attempt = 1; ; attempt++) {
+  ): Promise<T & { isOnly: boolean }> {
+    const { backoff, throttled } = this.timings;
+    let isOnly = true;
+    let [failures, throttlings] = [0, 0];
+    for (;;) {
       try {
-        return { ...(await read(await this.sendOnce(request))), isFirst: attempt === 1 };
+        return { ...(await read(await this.sendOnce(request))), isOnly };
       } catch (error) {
         request.signal.throwIfAborted();
         const cause = error instanceof S3Error ? error : new S3Error(codeOf(error), undefined, { cause: error });
-        if (attempt === MAX_ATTEMPTS || !cause.mayPass) throw cause;
-        const waitMs = fullJitterMs(this.timings.backoff, attempt);
+        const waitsOut = request.waitsOut === true && cause.isThrottling;
+        if (waitsOut) throttlings += 1;
+        else failures += 1;
+        if (!cause.mayPass || failures === MAX_FAILURES || throttlings === MAX_THROTTLINGS) throw cause;
+        if (!cause.isThrottling) isOnly = false;
+        const waitMs = waitsOut ? fullJitterMs(throttled, throttlings) : fullJitterMs(backoff, failures);
         await sleep(waitMs, undefined, { signal: request.signal }).catch(() => request.signal.throwIfAborted());
       }
     }
@@ -138,7 +155,7 @@ export class S3Requests {
     });
     if (response.statusCode >= 200 && response.statusCode < 300) return response;
     const code = errorCode(await response.body.text()) ?? statusCodes[response.statusCode] ?? 'unknown';
-    if (EXPIRED.has(code)) this.accesses.forget(bucket);
+    if (EXPIRED.has(code)) this.accesses.forget(bucket, access);
     if (code === SKEWED) this.skewMs = Date.parse(String(response.headers.date)) - Date.now() || 0;
     throw new S3Error(code, response.statusCode);
   }

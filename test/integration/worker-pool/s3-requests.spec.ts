@@ -35,7 +35,7 @@ describe('a request to S3', () => {
       asked += 1;
       return access();
     });
-    const client = new S3Requests(accesses, 4, { backoff: { baseMs: 1, capMs: 2 } });
+    const client = new S3Requests(accesses, 4, { backoff: { baseMs: 1, capMs: 2 }, throttled: { baseMs: 1, capMs: 2 } });
     clients.push(client);
     return client;
   }
@@ -135,6 +135,27 @@ describe('a request to S3', () => {
       const created = answering('<InitiateMultipartUploadResult><UploadId>id</UploadId></InitiateMultipartUploadResult>');
       server.next(resetting(), created, created);
       expect(await store().createMultipart(AT, { metadata: {} }, live())).toMatchObject({ isOnly: false });
+      expect(await store().createMultipart(AT, { metadata: {} }, live())).toMatchObject({ isOnly: true });
+    });
+
+    it('as long as S3 wants to be asked less, beyond the tries for other failures', async () => {
+      const slow = failing(503, 'SlowDown');
+      server.next(slow, slow, resetting(), slow, slow, slow, resetting(), slow, slow);
+      expect(await put()).toBe('"etag"');
+      expect(server.requests).toHaveLength(10);
+    });
+
+    it('but a look at the object does not wait so long', async () => {
+      server.next(...Array.from({ length: 4 }, () => failing(503, 'SlowDown')));
+      expect(await store().head(AT, live())).toBeUndefined();
+      expect(server.requests).toHaveLength(3);
+    });
+
+    it('and a Create that was only put off has left nothing behind', async () => {
+      server.next(
+        failing(503, 'SlowDown'),
+        answering('<InitiateMultipartUploadResult><UploadId>id</UploadId></InitiateMultipartUploadResult>'),
+      );
       expect(await store().createMultipart(AT, { metadata: {} }, live())).toMatchObject({ isOnly: true });
     });
 
