@@ -15,6 +15,14 @@ export function completedEtag(text: string): string | undefined {
   return stringAt(parse(text), 'CompleteMultipartUploadResult', 'ETag');
 }
 
+/** Of an object or a part that was copied. */
+export function copied(text: string): { etag?: string; crc32?: string } {
+  const document = parse(text);
+  const result = valueAt(document, 'CopyObjectResult') ?? valueAt(document, 'CopyPartResult');
+  const [etag, crc32] = [stringAt(result, 'ETag'), stringAt(result, 'ChecksumCRC32')];
+  return { ...(etag !== undefined && { etag }), ...(crc32 !== undefined && { crc32 }) };
+}
+
 /** Uploads that were begun and not ended. */
 export function openUploads(text: string): { key: string; uploadId: string; initiatedMs: number }[] {
   const uploads = valueAt(parse(text), 'ListMultipartUploadsResult', 'Upload');

@@ -48,6 +48,7 @@ export class S3Error extends Error {
   /** Whether the same request may succeed a moment later. */
   get mayPass(): boolean {
     const { status, code } = this;
+    if (status === NOT_IMPLEMENTED) return false;
     return status === undefined || status === 200 || isRetryableStatus(status) || PASSING_ERRORS.has(code);
   }
 
@@ -57,6 +58,8 @@ export class S3Error extends Error {
   }
 }
 
+/** What another vendor's store says of what it will never do. */
+const NOT_IMPLEMENTED = 501;
 const CONNECT_TIMEOUT_MS = 5_000;
 const PATIENCE_MS = 60_000;
 /** The one retry layer of a call to S3; a whole task is tried again by whoever gave it. */
@@ -151,7 +154,7 @@ export class S3Requests {
       body: method === 'PUT' || method === 'POST' ? body : null,
       signal,
       headersTimeout: patienceMs,
-      bodyTimeout: PATIENCE_MS,
+      bodyTimeout: patienceMs,
     });
     if (response.statusCode >= 200 && response.statusCode < 300) return response;
     const code = errorCode(await response.body.text()) ?? statusCodes[response.statusCode] ?? 'unknown';
@@ -165,7 +168,7 @@ export class S3Requests {
     access: BucketAccess,
   ): Promise<{ origin: string; path: string; headers: Record<string, string> }> {
     const { origin, protocol, hostname, port, host, pathname } = new URL(access.url);
-    const path = `${pathname === '/' ? '' : pathname}/${(key ?? '').split('/').map(escapeUri).join('/')}`;
+    const path = (pathname === '/' ? '' : pathname) + escapedPath(key ?? '');
     const hasBody = method === 'PUT' || method === 'POST';
     const signed = await this.signerOf(access).sign(
       {
@@ -216,6 +219,11 @@ const statusCodes: Readonly<Record<number, string>> = {
   404: 'NotFound',
   412: 'PreconditionFailed',
 };
+
+/** `/bucket/key` as a header or a path carries it. */
+export function escapedPath(...segments: string[]): string {
+  return segments.map((segment) => `/${segment.split('/').map(escapeUri).join('/')}`).join('');
+}
 
 /** RFC 3986: what `encodeURIComponent` leaves and a signature does not. */
 function escapeUri(text: string): string {

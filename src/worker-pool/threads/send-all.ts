@@ -3,7 +3,7 @@
  * any more when this throws: a part that arrives later would outlive its upload.
  */
 export async function sendAll<T, R>(
-  items: AsyncIterable<T>,
+  items: AsyncIterable<T> | Iterable<T>,
   options: { concurrency: number; work: AbortController; send: (item: T) => Promise<R> },
 ): Promise<R[]> {
   const { concurrency, work, send } = options;

@@ -6,6 +6,7 @@ import type { TaskOutcome, TransferTask } from '../domain/transfer-task.js';
 import { Digests } from './digests.js';
 import type { ObjectAttributes, ObjectStore } from './object-store.js';
 import { readBody, sizeMismatch } from './source-body.js';
+import type { ServerCopy } from './server-copy.js';
 import type { OpenedSource, SourceOpener } from './source-opener.js';
 import type { Uploader } from './uploader.js';
 
@@ -21,6 +22,7 @@ export class Transfer {
     private readonly sources: SourceOpener,
     private readonly store: ObjectStore,
     private readonly uploader: Uploader,
+    private readonly serverCopy: ServerCopy,
     private readonly settings: TransferSettings,
   ) {}
 
@@ -32,6 +34,8 @@ export class Transfer {
   async run(task: TransferTask, work: AbortController, onBytes: (total: number) => void): Promise<TaskOutcome> {
     if (!this.settings.destinationBuckets.includes(task.s3Bucket))
       throw new TransferError('DESTINATION_NOT_ALLOWED', 'this bucket is not an allowed destination', { retryable: false });
+    const copied = await this.serverCopy.tryCopy(task, work, onBytes);
+    if (copied !== undefined) return copied;
     const at = { bucket: task.s3Bucket, key: task.s3Key };
     // While the source is asked, S3 is: a file that is there already need not be read.
     const existing = this.store.head(at, work.signal);

@@ -1,4 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
+import type { CopyRange, CopySource } from '../../../src/worker-pool/domain/copy-plan.js';
 import type { StoredObject } from '../../../src/worker-pool/domain/object-metadata.js';
 import type { OpenUploads } from '../../../src/worker-pool/domain/stray-upload.js';
 import type { ObjectCalls } from '../../../src/worker-pool/threads/object-store.js';
@@ -13,6 +14,20 @@ export class FakeObjectStore implements ObjectCalls {
 
   async head(): Promise<StoredObject | undefined> {
     return undefined;
+  }
+
+  async describe(): Promise<CopySource | undefined> {
+    return undefined;
+  }
+
+  async copy() {
+    this.calls.push('copy');
+    return 'etag';
+  }
+
+  async copyPart(_from: unknown, _at: unknown, _uploadId: string, { number }: CopyRange) {
+    this.calls.push(`copy part ${number}`);
+    return { number, etag: `${number}` };
   }
 
   async put() {
