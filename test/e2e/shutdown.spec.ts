@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { deferred } from '../support/deferred.js';
 import { eventually } from '../support/local-aws.js';
 import { ExportFixture } from './export-fixture.js';
 import { startGatedJob, type GatedJob } from './gated-job.js';
@@ -12,6 +13,9 @@ jest.setTimeout(90_000);
 const BUDGET_MS = 6_000;
 const QUICK = 90;
 const CAPACITY = 8;
+/** Two parts and some. */
+const LARGE = Buffer.alloc(20 * 1024 ** 2, 'large file ');
+const HALF = 18 * 1024 ** 2;
 const ENVIRONMENT = { SHUTDOWN_TIMEOUT_MS: String(BUDGET_MS), WORKER_POOL_SIZE: '2', TASKS_PER_WORKER: '4' };
 
 describe('a deploy in the middle of a job', () => {
@@ -61,6 +65,28 @@ describe('a deploy in the middle of a job', () => {
     expect((await fixture.jobRow(job.jobId))?.completedTasks).toBe(QUICK + CAPACITY);
     await fixture.startService(ENVIRONMENT);
     await expectWhole(job);
+  });
+
+  it('aborts the upload of a large file that is half-way, and another service uploads it whole', async () => {
+    const { bucket } = fixture.aws.resources;
+    const gate = deferred();
+    const url = fixture.origin.on('/large', (_request, response) => {
+      response.writeHead(200, { 'content-length': LARGE.length });
+      response.write(LARGE.subarray(0, HALF));
+      void gate.promise.then(() => response.end(LARGE.subarray(HALF)));
+    });
+    const first = await fixture.startService(ENVIRONMENT);
+    const { jobId } = await fixture.startExecution({ source: { files: [{ url, key: 'large' }] } });
+    await eventually(() => fixture.aws.s3.openUploads(bucket).length === 1, { timeoutMs: 30_000 });
+    const stopped = await first.stop();
+    expect(stopped.code).toBe(0);
+    expect(stopped.tookMs).toBeLessThan(BUDGET_MS);
+    expect(fixture.aws.s3.openUploads(bucket)).toEqual([]);
+    gate.resolve();
+    await fixture.startService(ENVIRONMENT);
+    await eventually(async () => (await fixture.jobRow(jobId))?.completedTasks === 1, { timeoutMs: 30_000 });
+    expect(await fixture.objectText(`exports/${jobId}/large`)).toBe(LARGE.toString());
+    expect(fixture.aws.s3.openUploads(bucket)).toEqual([]);
   });
 
   it('ends within the budget also when a thread hangs', async () => {

@@ -9,8 +9,10 @@ export type S3FaultAction =
   | { kind: 'cut' }
   /** Waits before the request is read and applied. */
   | { kind: 'delay'; ms: number }
-  /** CompleteMultipartUpload answers 200 with an error document; nothing is applied. */
-  | { kind: 'complete-200-error'; code: string }
+  /** Complete or a copy answers 200 and, behind the white space that kept the connection, an error document; nothing is applied. */
+  | { kind: 'late-200-error'; code: string }
+  /** Destroys the connection once so many bytes of an object have been sent. */
+  | { kind: 'cut-body'; afterBytes: number }
   /** Stores the body with one byte flipped after it was verified: what no store should do, for checks that must notice. */
   | { kind: 'flip-byte' };
 
@@ -24,10 +26,12 @@ export interface S3FaultRule {
   action: S3FaultAction;
 }
 
+const LATE: ReadonlySet<S3Operation> = new Set(['CompleteMultipartUpload', 'CopyObject', 'UploadPartCopy']);
 const STORING: ReadonlySet<S3Operation> = new Set(['PutObject', 'UploadPart', 'CompleteMultipartUpload', 'CopyObject', 'UploadPartCopy']);
 
 function matches(rule: S3FaultRule, { operation, key }: S3Request): boolean {
-  if (rule.action.kind === 'complete-200-error' && operation !== 'CompleteMultipartUpload') return false;
+  if (rule.action.kind === 'late-200-error' && !LATE.has(operation)) return false;
+  if (rule.action.kind === 'cut-body' && operation !== 'GetObject') return false;
   if (rule.action.kind === 'flip-byte' && !STORING.has(operation)) return false;
   return (rule.operation ?? operation) === operation && (rule.key === undefined || key.search(rule.key) >= 0);
 }

@@ -17,7 +17,8 @@ const FAULT_WORDS: Record<S3FaultAction['kind'], string> = {
   'drop-reply': 'dropped-reply',
   cut: 'cut',
   delay: 'delayed',
-  'complete-200-error': 'completed-with-error',
+  'late-200-error': 'completed-with-error',
+  'cut-body': 'cut-body',
   'flip-byte': 'flipped-byte',
 };
 
@@ -52,7 +53,7 @@ export class S3Server {
     if (reply) record.status = reply.status;
     this.log?.add(record); // before the answer: whoever has the answer finds the record
     if (reply === undefined || fault?.kind === 'drop-reply') message.socket.destroy();
-    else await send(message, response, reply, requestId);
+    else await send(message, response, reply, requestId, fault?.kind === 'cut-body' ? fault.afterBytes : undefined);
   }
 
   /** Undefined where the connection shall be cut instead. */
@@ -62,7 +63,7 @@ export class S3Server {
         return undefined;
       case 'fail':
         throw new S3Error(fault.code, fault.status, 'Injected fault');
-      case 'complete-200-error':
+      case 'late-200-error':
         throw new S3Error(fault.code, 200, 'Injected fault');
       case 'flip-byte':
         request.corrupt = true;
@@ -71,6 +72,7 @@ export class S3Server {
         await delay(request.message, fault.ms);
         break;
       case 'drop-reply':
+      case 'cut-body':
       case undefined:
         break;
     }
@@ -95,11 +97,18 @@ async function delay(message: IncomingMessage, ms: number): Promise<void> {
 function errorReply({ code, status, message, elements }: S3Error, path: string, requestId: string): Reply {
   const more = Object.entries(elements).map(([name, value]) => leaf(name, value));
   const content = [leaf('Code', code), leaf('Message', message), ...more, leaf('Resource', path), leaf('RequestId', requestId)];
-  const body = `<?xml version="1.0" encoding="UTF-8"?>\n<Error>${content.join('')}<HostId>local</HostId></Error>`;
+  const waiting = status === 200 ? ' \n \n' : '';
+  const body = `<?xml version="1.0" encoding="UTF-8"?>\n${waiting}<Error>${content.join('')}<HostId>local</HostId></Error>`;
   return { status, body };
 }
 
-async function send(message: IncomingMessage, response: ServerResponse, reply: Reply, requestId: string): Promise<void> {
+async function send(
+  message: IncomingMessage,
+  response: ServerResponse,
+  reply: Reply,
+  requestId: string,
+  cutAfterBytes: number | undefined,
+): Promise<void> {
   const headers: Record<string, string | number> = { server: 'AmazonS3', 'x-amz-request-id': requestId, 'x-amz-id-2': 'local' };
   const body = reply.status === 304 ? undefined : reply.body;
   if (body !== undefined) Object.assign(headers, { 'content-type': 'application/xml', 'content-length': Buffer.byteLength(body) });
@@ -107,5 +116,18 @@ async function send(message: IncomingMessage, response: ServerResponse, reply: R
   response.writeHead(reply.status, { ...headers, ...reply.headers });
   if (message.method === 'HEAD') response.end();
   else if (reply.stream === undefined) response.end(body);
+  else if (cutAfterBytes !== undefined) await sendCut(response, reply.stream(), cutAfterBytes);
   else await pipeline(reply.stream(), response).catch(() => response.destroy()); // the reader left
+}
+
+/** What was sent has left before the connection ends. */
+async function sendCut(response: ServerResponse, bytes: AsyncIterable<Buffer>, afterBytes: number): Promise<void> {
+  let left = afterBytes;
+  for await (const chunk of bytes) {
+    const part = chunk.subarray(0, left);
+    await new Promise((resolve) => response.write(part, resolve));
+    left -= part.length;
+    if (left === 0) break;
+  }
+  response.destroy();
 }

@@ -1,6 +1,6 @@
 import { maskUrl, type Checksum } from '../../shared/index.js';
 import { parseS3Uri } from './s3-uri.js';
-import type { TransferTask } from './transfer-task.js';
+import type { TaskOutcome, TransferTask } from './transfer-task.js';
 
 /** S3 allows 2 KB of user metadata, names and values together, in ASCII. */
 const MAX_METADATA_BYTES = 2_048;
@@ -56,6 +56,12 @@ export function isSameObject(stored: StoredObject, task: TransferTask, source: S
   if (task.checksum !== undefined) return stored.metadata['checksum'] === checksumText(task.checksum);
   if (source.etag === undefined || source.etag.startsWith('W/')) return false;
   return stored.metadata['source-etag'] === ascii(source.etag) && stored.metadata['source-url'] === sourceUrl(task.url);
+}
+
+/** The outcome of a task whose object is there already. */
+export function leftAlone({ size, etag, metadata }: StoredObject): TaskOutcome {
+  const sha256 = metadata['sha256'];
+  return { success: true, skipped: true, bytesProcessed: size, etag, ...(sha256 !== undefined && { sha256 }) };
 }
 
 function checksumText(checksum: Checksum): string {

@@ -31,7 +31,8 @@ export interface TaskFailure {
 }
 
 export type TaskOutcome =
-  | { success: true; skipped?: false; bytesProcessed: number; etag: string; sha256: string }
+  /** The sha256 of what was copied within S3 is known only where S3, or the source's metadata, tells it. */
+  | { success: true; skipped?: false; bytesProcessed: number; etag: string; sha256?: string }
   /** The identical object was already there and was left alone; its sha256 is known only if it was stored with it. */
   | { success: true; skipped: true; bytesProcessed: number; etag: string; sha256?: string }
   | { success: false; bytesProcessed: number; error: TaskFailure };

@@ -45,7 +45,7 @@ const taskCompleted = z.union([
     success: z.literal(true),
     skipped: z.literal(false).exactOptional(),
     etag: z.string(),
-    sha256: z.string(),
+    sha256: z.string().exactOptional(),
   }),
   z.object({
     ...completed,

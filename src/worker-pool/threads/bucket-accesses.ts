@@ -20,8 +20,8 @@ export class BucketAccesses {
   }
 
   /** S3 does not take these credentials any more. */
-  forget(bucket: string): void {
-    this.known.delete(bucket);
+  forget(bucket: string, access: BucketAccess): void {
+    if (this.known.get(bucket) === access) this.known.delete(bucket);
   }
 
   private endsSoon({ expiresAt = Infinity }: BucketAccess): boolean {

@@ -53,12 +53,13 @@ export class Digests {
   verify(): { sha256: string; crc32?: string } {
     const sha256 = this.sha256.hex();
     const actual = this.promised === this.sha256 ? sha256 : this.promised?.hex();
-    if (actual !== this.checksum?.value)
-      throw new TransferError('CHECKSUM_MISMATCH', `${this.checksum?.algorithm} is ${actual}, not ${this.checksum?.value}`, {
-        retryable: true,
-      });
+    if (actual !== this.checksum?.value) throw checksumMismatch(this.checksum, actual);
     return this.options.crc32 ? { sha256, crc32: this.wholeCrc32.hex() } : { sha256 };
   }
+}
+
+export function checksumMismatch(expected: Checksum | undefined, actual: string | undefined): TransferError {
+  return new TransferError('CHECKSUM_MISMATCH', `${expected?.algorithm} is ${actual}, not ${expected?.value}`, { retryable: true });
 }
 
 /** CRC-32 as S3 writes it: base64 of four bytes, most significant first. */

@@ -6,13 +6,13 @@ interface Waiter {
 /**
  * The bytes that the buffers of one thread may hold. A buffer is granted whole, before it is filled, and filling or sending it
  * needs no further grant: so whoever holds one can finish, and nobody waits in a circle. First come, first served, or a large
- * part would wait behind small ones for ever. A grant over the whole budget is given when nothing else is held.
+ * part would wait behind small ones for ever.
  */
 export class MemoryBudget {
   private held = 0;
   private readonly waiting: Waiter[] = [];
 
-  constructor(private readonly totalBytes: number) {}
+  constructor(readonly totalBytes: number) {}
 
   get heldBytes(): number {
     return this.held;
@@ -21,6 +21,7 @@ export class MemoryBudget {
   /** Resolves with the function that gives the bytes back (once). Rejects with the signal's reason when it is aborted first. */
   async take(bytes: number, signal: AbortSignal): Promise<() => void> {
     signal.throwIfAborted();
+    if (bytes > this.totalBytes) throw new Error(`${bytes} bytes are more than all ${this.totalBytes}`);
     if (this.waiting.length > 0 || !this.fits(bytes)) await this.wait(bytes, signal);
     else this.held += bytes;
     let returned = false;
@@ -33,7 +34,7 @@ export class MemoryBudget {
   }
 
   private fits(bytes: number): boolean {
-    return this.held === 0 || this.held + bytes <= this.totalBytes;
+    return this.held + bytes <= this.totalBytes;
   }
 
   private wait(bytes: number, signal: AbortSignal): Promise<void> {

@@ -1,12 +1,16 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import { crc32 } from 'node:zlib';
+import { CHECKSUM_ALGORITHMS, type Checksum } from '../../shared/index.js';
 import { contentHeaders } from '../domain/content-headers.js';
+import type { CopyRange, CopySource } from '../domain/copy-plan.js';
 import type { StoredObject } from '../domain/object-metadata.js';
 import type { S3Location } from '../domain/s3-uri.js';
+import type { OpenUploads } from '../domain/stray-upload.js';
 import { TransferError } from '../domain/transfer-error.js';
 import { hex32 } from './crc.js';
 import { crc32Base64 } from './digests.js';
-import { completedEtag, completion, openUploads, uploadId, type UploadedPart } from './s3-answers.js';
-import { S3Error, type S3Requests } from './s3-requests.js';
+import { completedEtag, completion, copied, hasParts, openUploads, uploadId, type UploadedPart } from './s3-answers.js';
+import { escapedPath, S3Error, type S3Requests } from './s3-requests.js';
 
 export interface ObjectAttributes {
   contentType?: string;
@@ -28,19 +32,62 @@ export class ObjectStore {
   async head(at: S3Location, signal: AbortSignal): Promise<StoredObject | undefined> {
     try {
       const { headers } = await this.requests.send({ method: 'HEAD', ...at, signal });
-      const metadata = Object.entries(headers).flatMap(([name, value]) =>
-        name.startsWith(METADATA) ? [[name.slice(METADATA.length), String(value)]] : [],
-      );
-      return { size: Number(headers['content-length']), etag: headers.etag ?? '', metadata: Object.fromEntries(metadata) };
+      return { size: Number(headers['content-length']), etag: headers.etag ?? '', metadata: metadataOf(headers) };
     } catch {
       return undefined;
     }
   }
 
+  /** What S3 tells of an object to copy. Undefined when there is none, or when we may not or cannot see it. */
+  async describe(at: S3Location, signal: AbortSignal): Promise<CopySource | undefined> {
+    const mode = this.options.fullObjectCrc32 ? { 'x-amz-checksum-mode': 'ENABLED' } : {};
+    try {
+      const { headers } = await this.requests.send({ method: 'HEAD', ...at, headers: mode, signal });
+      const { etag, 'last-modified': lastModified, 'content-type': contentType, 'content-encoding': contentEncoding } = headers;
+      if (etag === undefined) return undefined;
+      return {
+        size: Number(headers['content-length']),
+        etag,
+        checksums: checksumsOf(headers),
+        metadata: metadataOf(headers),
+        ...(lastModified !== undefined && { lastModified }),
+        ...(contentType !== undefined && { contentType }),
+        ...(contentEncoding !== undefined && { contentEncoding }),
+      };
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** Up to 5 GiB within S3, if the source is still of this ETag; the ETag of the copy. */
+  copy(from: S3Location & { etag: string }, at: S3Location, attributes: ObjectAttributes, signal: AbortSignal): Promise<string> {
+    return translated(signal, async () => {
+      const checksum = this.options.fullObjectCrc32 ? { 'x-amz-checksum-algorithm': 'CRC32' } : {};
+      const headers = { ...copySource(from), ...REPLACED, ...described(attributes), ...checksum };
+      const request = { method: 'PUT', ...at, headers, waitsOut: true, patienceMs: COPY_PATIENCE_MS, signal } as const;
+      return copied((await this.requests.send(request)).text).etag ?? '';
+    });
+  }
+
+  copyPart(
+    from: S3Location & { etag: string },
+    at: S3Location,
+    upload: string,
+    { number, first, last }: CopyRange,
+    signal: AbortSignal,
+  ): Promise<UploadedPart> {
+    return translated(signal, async () => {
+      const headers = { ...copySource(from), 'x-amz-copy-source-range': `bytes=${first}-${last}` };
+      const query = { partNumber: String(number), uploadId: upload };
+      const request = { method: 'PUT', ...at, query, headers, waitsOut: true, patienceMs: COPY_PATIENCE_MS, signal } as const;
+      return partOf(number, copied((await this.requests.send(request)).text));
+    });
+  }
+
   put(at: S3Location, bytes: Buffer, attributes: ObjectAttributes, signal: AbortSignal): Promise<string> {
     return translated(signal, async () => {
       const headers = { ...described(attributes), ...checksumHeader(this.checksumOf(bytes)) };
-      const { headers: answer } = await this.requests.send({ method: 'PUT', ...at, headers, body: bytes, signal });
+      const { headers: answer } = await this.requests.send({ method: 'PUT', ...at, headers, body: bytes, waitsOut: true, signal });
       return answer.etag ?? '';
     });
   }
@@ -50,10 +97,11 @@ export class ObjectStore {
     return translated(signal, async () => {
       const checksum = this.options.fullObjectCrc32 ? { 'x-amz-checksum-algorithm': 'CRC32', ...FULL_OBJECT } : {};
       const headers = { ...described(attributes), ...checksum };
-      const { text, isFirst } = await this.requests.send({ method: 'POST', ...at, query: { uploads: '' }, headers, signal });
+      const request = { method: 'POST', ...at, query: { uploads: '' }, headers, waitsOut: true, signal } as const;
+      const { text, isOnly } = await this.requests.send(request);
       const id = uploadId(text);
       if (id === undefined) throw new TransferError('UPLOAD_FAILED', 'S3 gave no upload id', { retryable: true });
-      return { uploadId: id, isOnly: isFirst };
+      return { uploadId: id, isOnly };
     });
   }
 
@@ -67,11 +115,10 @@ export class ObjectStore {
         query,
         headers: checksumHeader(checksum),
         body: part.bytes,
+        waitsOut: true,
         signal,
       });
-      const { etag } = answer.headers;
-      if (etag === undefined) throw new TransferError('UPLOAD_FAILED', 'S3 gave a part no ETag', { retryable: true });
-      return { number: part.number, etag, ...(checksum === undefined ? {} : { crc32: checksum }) };
+      return partOf(part.number, { etag: answer.headers.etag, crc32: checksum });
     });
   }
 
@@ -85,22 +132,37 @@ export class ObjectStore {
     return translated(signal, async () => {
       const headers = crc32Hex === undefined ? {} : { 'x-amz-checksum-crc32': crc32Base64(crc32Hex), ...FULL_OBJECT };
       const body = completion(parts);
-      const { text } = await this.requests.send({ method: 'POST', ...at, query: { uploadId: upload }, headers, body, signal });
+      const { text } = await this.requests.send({
+        method: 'POST',
+        ...at,
+        query: { uploadId: upload },
+        headers,
+        body,
+        waitsOut: true,
+        signal,
+      });
       return completedEtag(text) ?? '';
     });
   }
 
   abortMultipart(at: S3Location, upload: string, signal: AbortSignal): Promise<void> {
     return translated(signal, async () => {
-      await this.requests.send({ method: 'DELETE', ...at, query: { uploadId: upload }, signal });
+      await this.requests.send({ method: 'DELETE', ...at, query: { uploadId: upload }, waitsOut: true, signal });
     });
   }
 
   /** Uploads of this key that someone began and did not end. */
-  openUploads({ bucket, key }: S3Location, signal: AbortSignal): Promise<string[]> {
+  openUploads({ bucket, key }: S3Location, signal: AbortSignal): Promise<OpenUploads> {
     return translated(signal, async () => {
-      const { text } = await this.requests.send({ method: 'GET', bucket, query: { prefix: key, uploads: '' }, signal });
-      return openUploads(text).flatMap((upload) => (upload.key === key ? [upload.uploadId] : []));
+      const { text, headers } = await this.requests.send({ method: 'GET', bucket, query: { prefix: key, uploads: '' }, signal });
+      return { nowMs: Date.parse(String(headers.date)), uploads: openUploads(text).filter((upload) => upload.key === key) };
+    });
+  }
+
+  hasParts(at: S3Location, upload: string, signal: AbortSignal): Promise<boolean> {
+    return translated(signal, async () => {
+      const { text } = await this.requests.send({ method: 'GET', ...at, query: { 'max-parts': '1', uploadId: upload }, signal });
+      return hasParts(text);
     });
   }
 
@@ -114,6 +176,34 @@ export type ObjectCalls = Pick<ObjectStore, keyof ObjectStore>;
 
 const METADATA = 'x-amz-meta-';
 const FULL_OBJECT = { 'x-amz-checksum-type': 'FULL_OBJECT' };
+
+/** How long S3 may take to copy 5 GiB. */
+const COPY_PATIENCE_MS = 600_000;
+/** Of the source's own metadata and tags nothing is taken over: a copy is what a download would have stored. */
+const REPLACED = { 'x-amz-metadata-directive': 'REPLACE', 'x-amz-tagging-directive': 'REPLACE' };
+
+function copySource({ bucket, key, etag }: S3Location & { etag: string }): Record<string, string> {
+  return { 'x-amz-copy-source': escapedPath(bucket, key), 'x-amz-copy-source-if-match': etag };
+}
+
+function partOf(number: number, { etag, crc32: checksum }: { etag?: string | undefined; crc32?: string | undefined }): UploadedPart {
+  if (etag === undefined) throw new TransferError('UPLOAD_FAILED', 'S3 gave a part no ETag', { retryable: true });
+  return { number, etag, ...(checksum === undefined ? {} : { crc32: checksum }) };
+}
+
+function metadataOf(headers: IncomingHttpHeaders): Record<string, string> {
+  const metadata = Object.entries(headers).filter(([name]) => name.startsWith(METADATA));
+  return Object.fromEntries(metadata.map(([name, value]) => [name.slice(METADATA.length), String(value)]));
+}
+
+/** Of the whole object: one of its parts' checksums says nothing to anyone who has others. */
+function checksumsOf(headers: IncomingHttpHeaders): Checksum[] {
+  if (headers['x-amz-checksum-type'] !== 'FULL_OBJECT') return [];
+  return CHECKSUM_ALGORITHMS.flatMap((algorithm) => {
+    const value = headers[`x-amz-checksum-${algorithm}`];
+    return typeof value === 'string' ? [{ algorithm, value: Buffer.from(value, 'base64').toString('hex') }] : [];
+  });
+}
 
 function checksumHeader(checksum: string | undefined): Record<string, string> {
   return checksum === undefined ? {} : { 'x-amz-sdk-checksum-algorithm': 'CRC32', 'x-amz-checksum-crc32': checksum };

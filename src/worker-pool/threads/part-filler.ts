@@ -1,4 +1,4 @@
-import { growingPartBytes, MAX_PART_BYTES, MAX_PARTS, plannedPartBytes } from '../domain/part-plan.js';
+import { partBytes, tooLargeText } from '../domain/part-plan.js';
 import { TransferError } from '../domain/transfer-error.js';
 import type { MemoryBudget } from './memory-budget.js';
 
@@ -20,7 +20,9 @@ export async function* fillParts(
   let bytesBefore = 0;
   let rest: Buffer = Buffer.alloc(0);
   for (let number = 1; ; number++) {
-    const capacity = partCapacity(number, options.size, bytesBefore);
+    const place = { number, bytesBefore, size: options.size };
+    const capacity = partBytes(place, options.budget.totalBytes);
+    if (capacity === undefined) throw new TransferError('TOO_LARGE', tooLargeText(place, options.budget.totalBytes), { retryable: false });
     const release = await options.budget.take(capacity, options.signal);
     let part: FilledPart;
     try {
@@ -48,11 +50,4 @@ export async function* fillParts(
     if (part.last) return;
     bytesBefore += part.bytes.length;
   }
-}
-
-function partCapacity(number: number, size: number | undefined, bytesBefore: number): number {
-  const planned = size === undefined ? growingPartBytes(bytesBefore) : plannedPartBytes(size);
-  if (number > MAX_PARTS || planned > MAX_PART_BYTES)
-    throw new TransferError('TOO_LARGE', 'the file does not fit 10,000 parts of an S3 object', { retryable: false });
-  return size === undefined ? planned : Math.min(planned, size - bytesBefore);
 }

@@ -15,14 +15,28 @@ export function completedEtag(text: string): string | undefined {
   return stringAt(parse(text), 'CompleteMultipartUploadResult', 'ETag');
 }
 
+/** Of an object or a part that was copied. */
+export function copied(text: string): { etag?: string; crc32?: string } {
+  const document = parse(text);
+  const result = valueAt(document, 'CopyObjectResult') ?? valueAt(document, 'CopyPartResult');
+  const [etag, crc32] = [stringAt(result, 'ETag'), stringAt(result, 'ChecksumCRC32')];
+  return { ...(etag !== undefined && { etag }), ...(crc32 !== undefined && { crc32 }) };
+}
+
 /** Uploads that were begun and not ended. */
-export function openUploads(text: string): { key: string; uploadId: string }[] {
+export function openUploads(text: string): { key: string; uploadId: string; initiatedMs: number }[] {
   const uploads = valueAt(parse(text), 'ListMultipartUploadsResult', 'Upload');
   return (Array.isArray(uploads) ? uploads : [uploads]).flatMap((upload: unknown) => {
-    const key = stringAt(upload, 'Key');
-    const id = stringAt(upload, 'UploadId');
-    return key === undefined || id === undefined ? [] : [{ key, uploadId: id }];
+    const [key, id] = [stringAt(upload, 'Key'), stringAt(upload, 'UploadId')];
+    if (key === undefined || id === undefined) return [];
+    return [{ key, uploadId: id, initiatedMs: Date.parse(stringAt(upload, 'Initiated') ?? '') }];
   });
+}
+
+/** Of an upload; true also where the answer is none. */
+export function hasParts(text: string): boolean {
+  const list = valueAt(parse(text), 'ListPartsResult');
+  return list === undefined || valueAt(list, 'Part') !== undefined;
 }
 
 export interface UploadedPart {

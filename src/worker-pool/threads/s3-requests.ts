@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Sha256 } from '@smithy/core/checksum';
 import { SignatureV4 } from '@smithy/signature-v4';
 import { Agent, type Dispatcher } from 'undici';
-import { fullJitterMs } from '../../shared/index.js';
+import { fullJitterMs, type BackoffPolicy } from '../../shared/index.js';
 import type { BucketAccess } from '../domain/bucket-access.js';
 import { isRetryableStatus } from '../domain/http-response.js';
 import { codeOf } from './connection-errors.js';
@@ -21,13 +21,15 @@ export interface S3Request {
   signal: AbortSignal;
   /** How long S3 may think before it answers; default 60,000 ms and 10 ms more for each KB of the body. */
   patienceMs?: number;
+  /** Whether S3's wish to be asked less is waited out here, within the signal; otherwise it counts as any other failure. */
+  waitsOut?: boolean;
 }
 
 export interface S3Answer {
   headers: IncomingHttpHeaders;
   text: string;
-  /** False when an answer was lost, or not to be used, and the request was sent again. */
-  isFirst: boolean;
+  /** False when S3 may have carried out this request before: an answer was lost, or not to be used. */
+  isOnly: boolean;
 }
 
 /** What S3 answered but 2xx, or why it did not. Holds nothing of the request. */
@@ -46,19 +48,36 @@ export class S3Error extends Error {
   /** Whether the same request may succeed a moment later. */
   get mayPass(): boolean {
     const { status, code } = this;
+    if (status === NOT_IMPLEMENTED) return false;
     return status === undefined || status === 200 || isRetryableStatus(status) || PASSING_ERRORS.has(code);
+  }
+
+  /** S3 has done nothing and wants to be asked less often. */
+  get isThrottling(): boolean {
+    return this.code === 'SlowDown' || this.status === 503 || this.status === 429;
   }
 }
 
+/** What another vendor's store says of what it will never do. */
+const NOT_IMPLEMENTED = 501;
 const CONNECT_TIMEOUT_MS = 5_000;
 const PATIENCE_MS = 60_000;
 /** The one retry layer of a call to S3; a whole task is tried again by whoever gave it. */
-const MAX_ATTEMPTS = 3;
-const BACKOFF = { baseMs: 100, capMs: 5_000 };
+const MAX_FAILURES = 3;
+/** S3 takes minutes to make room for more requests; a task that gives up meanwhile throws all its parts away. */
+const MAX_THROTTLINGS = 13;
 const EXPIRED = new Set(['ExpiredToken', 'ExpiredTokenException']);
 const SKEWED = 'RequestTimeTooSkewed';
 /** Said with a 4xx. */
 const PASSING_ERRORS = new Set([...EXPIRED, SKEWED, 'RequestTimeout', 'OperationAborted']);
+
+/** How long a call to S3 waits before it is made again. */
+export interface S3Timings {
+  backoff: BackoffPolicy;
+  throttled: BackoffPolicy;
+}
+
+const TIMINGS: S3Timings = { backoff: { baseMs: 100, capMs: 5_000 }, throttled: { baseMs: 200, capMs: 10_000 } };
 
 /**
  * Requests to S3: signed, with connections, timeouts and retries of their own. It takes a fifth of the time and, in each thread, 18 MiB
@@ -73,6 +92,7 @@ export class S3Requests {
   constructor(
     private readonly accesses: BucketAccesses,
     connections: number,
+    private readonly timings: S3Timings = TIMINGS,
   ) {
     this.agent = new Agent({ allowH2: false, pipelining: 1, connections, connect: { timeout: CONNECT_TIMEOUT_MS } });
   }
@@ -100,15 +120,23 @@ export class S3Requests {
   private async tryAgain<T extends object>(
     request: S3Request,
     read: (response: Dispatcher.ResponseData) => Promise<T>,
-  ): Promise<T & { isFirst: boolean }> {
-    for (let attempt = 1; ; attempt++) {
+  ): Promise<T & { isOnly: boolean }> {
+    const { backoff, throttled } = this.timings;
+    let isOnly = true;
+    let [failures, throttlings] = [0, 0];
+    for (;;) {
       try {
-        return { ...(await read(await this.sendOnce(request))), isFirst: attempt === 1 };
+        return { ...(await read(await this.sendOnce(request))), isOnly };
       } catch (error) {
         request.signal.throwIfAborted();
         const cause = error instanceof S3Error ? error : new S3Error(codeOf(error), undefined, { cause: error });
-        if (attempt === MAX_ATTEMPTS || !cause.mayPass) throw cause;
-        await sleep(fullJitterMs(BACKOFF, attempt), undefined, { signal: request.signal }).catch(() => request.signal.throwIfAborted());
+        const waitsOut = request.waitsOut === true && cause.isThrottling;
+        if (waitsOut) throttlings += 1;
+        else failures += 1;
+        if (!cause.mayPass || failures === MAX_FAILURES || throttlings === MAX_THROTTLINGS) throw cause;
+        if (!cause.isThrottling) isOnly = false;
+        const waitMs = waitsOut ? fullJitterMs(throttled, throttlings) : fullJitterMs(backoff, failures);
+        await sleep(waitMs, undefined, { signal: request.signal }).catch(() => request.signal.throwIfAborted());
       }
     }
   }
@@ -116,7 +144,7 @@ export class S3Requests {
   /** @throws S3Error for any status but 2xx */
   private async sendOnce(request: S3Request): Promise<Dispatcher.ResponseData> {
     const { method, bucket, body = '', signal, patienceMs = PATIENCE_MS + Math.ceil(body.length / 100) } = request;
-    const access = await this.accesses.of(bucket);
+    const access = await unlessAborted(this.accesses.of(bucket), signal);
     const { origin, path, headers } = await this.signed(request, access);
     const response = await this.agent.request({
       origin,
@@ -125,12 +153,14 @@ export class S3Requests {
       headers,
       body: method === 'PUT' || method === 'POST' ? body : null,
       signal,
+      // undici closes the connection after a HEAD unless told not to: S3 sends no body after one.
+      reset: false,
       headersTimeout: patienceMs,
-      bodyTimeout: PATIENCE_MS,
+      bodyTimeout: patienceMs,
     });
     if (response.statusCode >= 200 && response.statusCode < 300) return response;
     const code = errorCode(await response.body.text()) ?? statusCodes[response.statusCode] ?? 'unknown';
-    if (EXPIRED.has(code)) this.accesses.forget(bucket);
+    if (EXPIRED.has(code)) this.accesses.forget(bucket, access);
     if (code === SKEWED) this.skewMs = Date.parse(String(response.headers.date)) - Date.now() || 0;
     throw new S3Error(code, response.statusCode);
   }
@@ -140,7 +170,7 @@ export class S3Requests {
     access: BucketAccess,
   ): Promise<{ origin: string; path: string; headers: Record<string, string> }> {
     const { origin, protocol, hostname, port, host, pathname } = new URL(access.url);
-    const path = `${pathname === '/' ? '' : pathname}/${(key ?? '').split('/').map(escapeUri).join('/')}`;
+    const path = (pathname === '/' ? '' : pathname) + escapedPath(key ?? '');
     const hasBody = method === 'PUT' || method === 'POST';
     const signed = await this.signerOf(access).sign(
       {
@@ -174,6 +204,16 @@ export class S3Requests {
   }
 }
 
+/** Whoever is asked for credentials may take his time: no task that has ended waits for them. */
+function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const leave = () => reject(signal.reason);
+    if (signal.aborted) leave();
+    signal.addEventListener('abort', leave, { once: true });
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', leave));
+  });
+}
+
 /** HEAD answers without a text. */
 const statusCodes: Readonly<Record<number, string>> = {
   301: 'PermanentRedirect',
@@ -181,6 +221,11 @@ const statusCodes: Readonly<Record<number, string>> = {
   404: 'NotFound',
   412: 'PreconditionFailed',
 };
+
+/** `/bucket/key` as a header or a path carries it. */
+export function escapedPath(...segments: string[]): string {
+  return segments.map((segment) => `/${segment.split('/').map(escapeUri).join('/')}`).join('');
+}
 
 /** RFC 3986: what `encodeURIComponent` leaves and a signature does not. */
 function escapeUri(text: string): string {

@@ -5,6 +5,7 @@ import { guardedAgent } from './guarded-agent.js';
 import { MemoryBudget } from './memory-budget.js';
 import { ObjectStore } from './object-store.js';
 import { S3Requests } from './s3-requests.js';
+import { ServerCopy } from './server-copy.js';
 import { SourceGuard } from './source-guard.js';
 import { SourceOpener } from './source-opener.js';
 import { TaskRunner } from './task-runner.js';
@@ -28,10 +29,13 @@ export class TransferThread {
     const guard = new SourceGuard(settings);
     this.agent = guardedAgent(guard, settings.connectionsPerHost);
     this.accesses = new AskedAccesses(send);
-    this.s3 = new S3Requests(this.accesses.known, settings.tasksPerWorker * settings.uploadConcurrency);
+    // Of each task its uploads and, where that is in S3, its source: uploads that waited for the connections of sources would wait for ever.
+    this.s3 = new S3Requests(this.accesses.known, settings.tasksPerWorker * (settings.uploadConcurrency + 1));
     const store = new ObjectStore(this.s3, { fullObjectCrc32 });
     const uploader = new Uploader(store, new MemoryBudget(settings.memoryBytes), settings.uploadConcurrency);
-    const transfer = new Transfer(new SourceOpener(guard, this.agent, this.s3), store, uploader, { ...settings, fullObjectCrc32 });
+    const copy = new ServerCopy(guard, store, settings.uploadConcurrency);
+    const sources = new SourceOpener(guard, this.agent, this.s3);
+    const transfer = new Transfer(sources, store, uploader, copy, { ...settings, fullObjectCrc32 });
     this.runner = new TaskRunner(transfer, settings.taskTimeoutMs, send);
   }
 

@@ -1,11 +1,12 @@
 import { newId } from '../../shared/index.js';
 import { isMediaType } from '../domain/http-response.js';
-import { isSameObject, objectMetadata } from '../domain/object-metadata.js';
+import { isSameObject, leftAlone, objectMetadata } from '../domain/object-metadata.js';
 import { TransferError } from '../domain/transfer-error.js';
 import type { TaskOutcome, TransferTask } from '../domain/transfer-task.js';
 import { Digests } from './digests.js';
 import type { ObjectAttributes, ObjectStore } from './object-store.js';
 import { ResumableBody } from './resumable-body.js';
+import type { ServerCopy } from './server-copy.js';
 import { sizeMismatch } from './source-body.js';
 import type { OpenedSource, SourceOpener } from './source-opener.js';
 import type { Uploader } from './uploader.js';
@@ -22,6 +23,7 @@ export class Transfer {
     private readonly sources: SourceOpener,
     private readonly store: ObjectStore,
     private readonly uploader: Uploader,
+    private readonly serverCopy: ServerCopy,
     private readonly settings: TransferSettings,
   ) {}
 
@@ -33,6 +35,8 @@ export class Transfer {
   async run(task: TransferTask, work: AbortController, onBytes: (total: number) => void): Promise<TaskOutcome> {
     if (!this.settings.destinationBuckets.includes(task.s3Bucket))
       throw new TransferError('DESTINATION_NOT_ALLOWED', 'this bucket is not an allowed destination', { retryable: false });
+    const copied = await this.serverCopy.tryCopy(task, work, onBytes);
+    if (copied !== undefined) return copied;
     const at = { bucket: task.s3Bucket, key: task.s3Key };
     // While the source is asked, S3 is: a file that is there already need not be read.
     const existing = this.store.head(at, work.signal);
@@ -41,10 +45,7 @@ export class Transfer {
       refuseUnexpected(source, task);
       const stored = await existing;
       work.signal.throwIfAborted();
-      if (stored !== undefined && isSameObject(stored, task, source)) {
-        const sha256 = stored.metadata['sha256'];
-        return { success: true, skipped: true, bytesProcessed: stored.size, etag: stored.etag, ...(sha256 !== undefined && { sha256 }) };
-      }
+      if (stored !== undefined && isSameObject(stored, task, source)) return leftAlone(stored);
       return await this.copy(source, task, work, onBytes);
     } finally {
       source.body.destroy();

@@ -1,5 +1,6 @@
 import {
   CompleteMultipartUploadCommand,
+  CopyObjectCommand,
   CreateMultipartUploadCommand,
   GetObjectCommand,
   HeadObjectCommand,
@@ -107,9 +108,9 @@ describe('each kind of fault', () => {
     expect(await failureOf(head('a'))).toMatchObject({ status: 404 });
   });
 
-  it('complete-200-error is an error in an answer that says 200, with the upload still open', async () => {
+  it('late-200-error is an error in an answer that says 200, with the upload still open', async () => {
     const upload = await uploadOnePart('a', bytesOf(1_000));
-    s3.endpoint.faults.add({ times: 1, action: { kind: 'complete-200-error', code: 'InternalError' } });
+    s3.endpoint.faults.add({ times: 1, action: { kind: 'late-200-error', code: 'InternalError' } });
     await put('other');
     expect(await failureOf(client.send(new CompleteMultipartUploadCommand(upload)))).toMatchObject({ name: 'InternalError' });
     expect(s3.log.of('s3', 'CompleteMultipartUpload')[0]).toMatchObject({
@@ -119,6 +120,24 @@ describe('each kind of fault', () => {
     });
     expect(s3.endpoint.openUploads(BUCKET)).toHaveLength(1);
     await client.send(new CompleteMultipartUploadCommand(upload));
+  });
+
+  it('late-200-error strikes a copy as well', async () => {
+    await put('a');
+    s3.endpoint.faults.add({ times: 1, action: { kind: 'late-200-error', code: 'InternalError' } });
+    const copy = () => client.send(new CopyObjectCommand({ Bucket: BUCKET, Key: 'b', CopySource: `${BUCKET}/a` }));
+    expect(await failureOf(copy())).toMatchObject({ name: 'InternalError' });
+    expect(await failureOf(head('b'))).toMatchObject({ status: 404 });
+    await copy();
+  });
+
+  it('cut-body ends the connection after so many bytes of an object', async () => {
+    await put('a', bytesOf(100_000));
+    s3.endpoint.faults.add({ times: 1, action: { kind: 'cut-body', afterBytes: 1_000 } });
+    const answer = await rawRequest(s3.endpoint.url, { method: 'GET', path: `/${BUCKET}/a`, headers: {} });
+    expect(answer).toContain('content-length: 100000');
+    expect(Buffer.byteLength(answer.slice(answer.indexOf('\r\n\r\n') + 4), 'latin1')).toBe(1_000);
+    expect(await bytesAt('a')).toHaveLength(100_000);
   });
 
   it.each(['PutObject', 'UploadPart', 'CompleteMultipartUpload'] as const)('flip-byte damages what %s verified', async (operation) => {

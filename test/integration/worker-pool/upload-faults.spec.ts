@@ -1,7 +1,8 @@
+import { AbortMultipartUploadCommand, CreateMultipartUploadCommand, PutObjectCommand, UploadPartCommand } from '@aws-sdk/client-s3';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { PoolManagerService, TransferTask } from '../../../src/worker-pool/index.js';
 import { head } from '../../support/raw-origin.js';
-import { BUCKET, eventually, MIB, pattern, run, TransferBench } from './pool-support.js';
+import { BUCKET, eventually, MIB, pattern, run, SOURCE_BUCKET, TransferBench } from './pool-support.js';
 
 const LARGE = pattern(17 * MIB);
 
@@ -44,7 +45,7 @@ describe('an upload on a store that fails', () => {
   it('takes a 200 with an error in it for the error it is', async () => {
     const heal = bench.endpoint.faults.add({
       operation: 'CompleteMultipartUpload',
-      action: { kind: 'complete-200-error', code: 'InternalError' },
+      action: { kind: 'late-200-error', code: 'InternalError' },
     });
     const task = large();
     expect(await run(pool, task)).toMatchObject({ success: false, error: { code: 'UPLOAD_FAILED', retryable: true } });
@@ -59,6 +60,108 @@ describe('an upload on a store that fails', () => {
     bench.origin.file('/large', LARGE, { etag: '"new"' });
     bench.endpoint.faults.add({ operation: 'CompleteMultipartUpload', action: { kind: 'cut' } });
     expect(await run(pool, task)).toMatchObject({ success: false, error: { code: 'UPLOAD_FAILED', retryable: true } });
+  });
+
+  it.each([
+    { operation: 'CreateMultipartUpload', parts: 3 },
+    { operation: 'UploadPart', parts: 3 },
+    { operation: 'CompleteMultipartUpload', parts: 3 },
+  ] as const)(
+    'waits where S3 wants to be asked less, at $operation, and sends nothing twice that was taken',
+    async ({ operation, parts }) => {
+      bench.endpoint.faults.add({ operation, times: 4, action: { kind: 'fail', status: 503, code: 'SlowDown' } });
+      await expectStored(large());
+      const struck = 4;
+      expect(count('CreateMultipartUpload')).toBe(operation === 'CreateMultipartUpload' ? 1 + struck : 1);
+      expect(count('UploadPart')).toBe(operation === 'UploadPart' ? parts + struck : parts);
+      expect(count('ListMultipartUploads')).toBe(0);
+    },
+  );
+
+  it('waits where S3 wants to be asked less, for a small file too', async () => {
+    bench.endpoint.faults.add({ operation: 'PutObject', times: 4, action: { kind: 'fail', status: 503, code: 'SlowDown' } });
+    expect(await run(pool, bench.task(bench.origin.file('/small', Buffer.from('hello'))))).toMatchObject({ success: true });
+  });
+
+  it('tells by the object whether a Complete that finds no upload has been done', async () => {
+    bench.endpoint.faults.add({ operation: 'CompleteMultipartUpload', times: 1, action: { kind: 'drop-reply' } });
+    bench.endpoint.faults.add({ operation: 'CompleteMultipartUpload', action: { kind: 'fail', status: 404, code: 'NoSuchUpload' } });
+    await expectStored(large());
+    expect(await run(pool, large())).toMatchObject({ success: false, error: { code: 'UPLOAD_FAILED', httpStatus: 404, retryable: true } });
+    expect(await bench.keys()).toHaveLength(1);
+  });
+
+  it('tries again, and harms nothing, when the object of a lost Complete cannot be looked at', async () => {
+    const healComplete = bench.endpoint.faults.add({ operation: 'CompleteMultipartUpload', action: { kind: 'drop-reply' } });
+    const healHead = bench.endpoint.faults.add({ operation: 'HeadObject', action: { kind: 'fail', status: 403, code: 'AccessDenied' } });
+    const task = large();
+    expect(await run(pool, task)).toMatchObject({ success: false, error: { code: 'UPLOAD_FAILED', retryable: true } });
+    healComplete();
+    healHead();
+    await expectStored(task);
+  });
+
+  it('aborts the upload though S3 does not listen at first', async () => {
+    bench.endpoint.faults.add({ operation: 'AbortMultipartUpload', times: 1, action: { kind: 'cut' } });
+    bench.endpoint.faults.add({ operation: 'AbortMultipartUpload', times: 1, action: { kind: 'fail', status: 503, code: 'SlowDown' } });
+    bench.endpoint.faults.add({
+      operation: 'AbortMultipartUpload',
+      times: 1,
+      action: { kind: 'fail', status: 500, code: 'InternalError' },
+    });
+    const wrong = { ...large(), checksum: { algorithm: 'crc32', value: '00000000' } as const };
+    expect(await run(pool, wrong)).toMatchObject({ success: false, error: { code: 'CHECKSUM_MISMATCH' } });
+    expect(count('AbortMultipartUpload')).toBe(4);
+  });
+
+  it('leaves another’s upload to its key alone when an answer to Create is lost', async () => {
+    const task = large();
+    const at = { Bucket: BUCKET, Key: task.s3Key };
+    const { UploadId } = await bench.s3.send(new CreateMultipartUploadCommand(at));
+    await bench.s3.send(new UploadPartCommand({ ...at, UploadId, PartNumber: 1, Body: 'a part' }));
+    bench.endpoint.faults.add({ operation: 'CreateMultipartUpload', times: 1, action: { kind: 'drop-reply' } });
+    await expectStored(task);
+    expect(bench.endpoint.openUploads(BUCKET)).toEqual([{ key: task.s3Key, uploadId: UploadId }]);
+    await bench.s3.send(new AbortMultipartUploadCommand({ ...at, UploadId }));
+  });
+
+  it.each([
+    { operation: 'CreateMultipartUpload', ms: 300 },
+    { operation: 'UploadPart', ms: 60_000 },
+    { operation: 'CompleteMultipartUpload', ms: 60_000 },
+  ] as const)('leaves nothing behind when the service ends during $operation', async ({ operation, ms }) => {
+    bench.endpoint.faults.add({ operation, action: { kind: 'delay', ms } });
+    const running = run(pool, large());
+    const reached = {
+      CreateMultipartUpload: () => count('HeadObject') === 1,
+      UploadPart: () => count('CreateMultipartUpload') === 1,
+      CompleteMultipartUpload: () => count('UploadPart') === 3,
+    };
+    await eventually(reached[operation]);
+    await pool.stop();
+    expect(await running).toMatchObject({ success: false, error: { code: 'ABORTED', retryable: true } });
+    expect(bench.endpoint.openUploads(BUCKET)).toEqual([]);
+    expect(await bench.keys()).toEqual([]);
+  });
+
+  it('refuses a source in S3 whose body is cut', async () => {
+    await bench.s3.send(new PutObjectCommand({ Bucket: SOURCE_BUCKET, Key: 'large', Body: LARGE }));
+    bench.endpoint.faults.add({ action: { kind: 'cut-body', afterBytes: MIB } });
+    const checksum = { algorithm: 'md5', value: '0'.repeat(32) } as const;
+    expect(await run(pool, bench.task(`s3://${SOURCE_BUCKET}/large`, { checksum }))).toMatchObject({
+      success: false,
+      error: { code: 'SIZE_MISMATCH', retryable: true },
+    });
+    expect(await bench.keys()).toEqual([]);
+  });
+
+  it('takes a copy’s 200 with an error in it for the error it is', async () => {
+    await bench.s3.send(new PutObjectCommand({ Bucket: SOURCE_BUCKET, Key: 'small', Body: 'hello' }));
+    const heal = bench.endpoint.faults.add({ operation: 'CopyObject', action: { kind: 'late-200-error', code: 'InternalError' } });
+    const task = bench.task(`s3://${SOURCE_BUCKET}/small`);
+    expect(await run(pool, task)).toMatchObject({ success: false, error: { code: 'UPLOAD_FAILED', retryable: true } });
+    heal();
+    expect(await run(pool, task)).toMatchObject({ success: true });
   });
 
   it('gives up at a refused part, stops the download and says why', async () => {

@@ -51,8 +51,31 @@ describe('fillParts', () => {
     expect(budget.heldBytes).toBe(0);
   });
 
-  it('refuses what does not fit the parts of an object', async () => {
-    const filling = fillParts(body(0, 1), { size: 60 * 1024 ** 4, budget: new MemoryBudget(1), signal: new AbortController().signal });
-    await expect(filling.next()).rejects.toMatchObject({ code: 'TOO_LARGE', disposition: 'reject' });
+  it.each([
+    {
+      lie: 'that is more than the memory allows',
+      size: 400e9,
+      text: 'the file has 400,000,000,000 bytes, more than the 335,544,320,000 that TRANSFER_MEMORY_MB=64 allows: raise it to 77',
+    },
+    { lie: 'of 20 TB', size: 20e12, text: 'raise it to 3815' },
+    { lie: 'over any object', size: 60e12, text: 'more than the 53,687,091,200,000 of an S3 object' },
+  ])('refuses a length $lie before a byte is read or allocated, for good', async ({ size, text }) => {
+    const budget = new MemoryBudget(8 * P);
+    const unread = body(P, 1);
+    const filling = fillParts(unread, { size, budget, signal: new AbortController().signal });
+    await expect(filling.next()).rejects.toMatchObject({
+      code: 'TOO_LARGE',
+      disposition: 'reject',
+      message: expect.stringContaining(text),
+    });
+    expect(budget.heldBytes).toBe(0);
+    expect((await unread.next()).value?.[0]).toBe(0);
+  });
+
+  it('takes a file whose parts are just half of the memory', async () => {
+    const budget = new MemoryBudget(8 * P);
+    const filling = fillParts(body(5 * P, P), { size: 10_000 * 4 * P, budget, signal: new AbortController().signal });
+    expect(await filling.next()).toMatchObject({ value: { number: 1, last: false } });
+    expect(budget.heldBytes).toBe(4 * P);
   });
 });
