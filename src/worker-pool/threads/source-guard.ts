@@ -1,8 +1,8 @@
-import { lookup as dnsLookup, type LookupAddress, type LookupAllOptions } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { parseS3Uri } from '../domain/s3-uri.js';
 import { TransferError } from '../domain/transfer-error.js';
+import { sharedLookUps, type Resolve } from './shared-look-ups.js';
 
 /** What jobs may read beyond public addresses, and from which ports (none listed: any). */
 export interface SourceAccess {
@@ -11,13 +11,6 @@ export interface SourceAccess {
   readonly sourceCidrs: readonly string[];
   readonly sourcePorts: readonly number[];
 }
-
-/** As `dns.lookup` with `all`. */
-export type Resolve = (
-  hostname: string,
-  options: LookupAllOptions,
-  callback: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
-) => void;
 
 /*
  * URLs come from users, and this process can reach what users must not: its own credentials (169.254.170.2), its private network.
@@ -32,7 +25,7 @@ export class SourceGuard {
   /** @param resolve finds the addresses of a name */
   constructor(
     private readonly access: SourceAccess,
-    private readonly resolve: Resolve = dnsLookup,
+    private readonly resolve: Resolve = sharedLookUps(),
   ) {
     this.hosts = new Set(access.sourceHosts.map((host) => bareHost(host.toLowerCase())));
     this.cidrs = access.sourceCidrs.map((cidr) => ipaddr.parseCIDR(cidr));

@@ -4,7 +4,8 @@ import { text } from 'node:stream/consumers';
 import type { Agent } from 'undici';
 import { guardedAgent, type AgentTimeouts } from '../../../src/worker-pool/threads/guarded-agent.js';
 import { HttpSource } from '../../../src/worker-pool/threads/http-source.js';
-import { SourceGuard, type Resolve, type SourceAccess } from '../../../src/worker-pool/threads/source-guard.js';
+import type { Resolve } from '../../../src/worker-pool/threads/shared-look-ups.js';
+import { SourceGuard, type SourceAccess } from '../../../src/worker-pool/threads/source-guard.js';
 import { head, RawOrigin } from '../../support/raw-origin.js';
 import { eventually } from './pool-support.js';
 

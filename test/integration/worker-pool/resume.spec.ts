@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { createHash } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { PoolManagerService } from '../../../src/worker-pool/index.js';
 import { BucketAccesses } from '../../../src/worker-pool/threads/bucket-accesses.js';
 import { guardedAgent } from '../../../src/worker-pool/threads/guarded-agent.js';
@@ -108,29 +109,75 @@ describe('a transfer whose source is cut', () => {
     expect(await bench.keys()).toEqual([]);
   });
 
-  it('is read from a bucket by ETag', async () => {
-    bench.origin.on(`/${SOURCE_BUCKET}/file`, cutAt([MIB]));
-    const credentials = { accessKeyId: 'local', secretAccessKey: 'local' };
-    const at = { url: `${bench.origin.url}/${SOURCE_BUCKET}`, region: 'us-east-1', credentials };
-    const s3 = new S3Requests(new BucketAccesses(() => Promise.resolve(at)), 2);
-    const guard = new SourceGuard(poolSettings().access);
-    const agent = guardedAgent(guard, 1);
-    try {
-      const sources = new SourceOpener(guard, agent, s3);
-      const { signal } = new AbortController();
-      const url = `s3://${SOURCE_BUCKET}/file`;
-      const body = new ResumableBody(sources, { url }, await sources.open(url, { signal }), {
-        stallTimeoutMs: 10_000,
-        signal,
-        size: BYTES.length,
-      });
-      const hash = createHash('sha256');
-      for await (const bytes of body.chunks()) hash.update(bytes);
-      expect(hash.digest('hex')).toBe(SHA256);
-      expect(bench.origin.requests[1]?.headers).toMatchObject({ range: `bytes=${MIB}-`, 'if-match': '"v1"' });
-    } finally {
-      await s3.close();
-      await agent.destroy();
+  describe('below the pool', () => {
+    let sources: SourceOpener;
+    let close: () => Promise<unknown>;
+    const { signal } = new AbortController();
+
+    beforeEach(() => {
+      const credentials = { accessKeyId: 'local', secretAccessKey: 'local' };
+      const at = { url: `${bench.origin.url}/${SOURCE_BUCKET}`, region: 'us-east-1', credentials };
+      const s3 = new S3Requests(new BucketAccesses(() => Promise.resolve(at)), 2);
+      const guard = new SourceGuard(poolSettings().access);
+      const agent = guardedAgent(guard, 2);
+      sources = new SourceOpener(guard, agent, s3);
+      close = () => Promise.all([s3.close(), agent.destroy()]);
+    });
+    afterEach(() => close());
+
+    async function open(url: string, stallTimeoutMs = 10_000): Promise<AsyncGenerator<Buffer, void, void>> {
+      const opened = await sources.open(url, { signal });
+      return new ResumableBody(sources, { url }, opened, { stallTimeoutMs, signal, size: BYTES.length }).chunks();
     }
+
+    async function hashOf(chunks: AsyncIterable<Buffer>): Promise<string> {
+      const hash = createHash('sha256');
+      for await (const bytes of chunks) hash.update(bytes);
+      return hash.digest('hex');
+    }
+
+    it('is read on from a bucket, by ETag', async () => {
+      bench.origin.on(`/${SOURCE_BUCKET}/file`, cutAt([MIB]));
+      expect(await hashOf(await open(`s3://${SOURCE_BUCKET}/file`))).toBe(SHA256);
+      expect(bench.origin.requests[1]?.headers).toMatchObject({ range: `bytes=${MIB}-`, 'if-match': '"v1"' });
+    });
+
+    it('begins anew when the object in a bucket has changed', async () => {
+      const first = cutAt([MIB]);
+      bench.origin.on(`/${SOURCE_BUCKET}/file`, (socket, request) => {
+        if (request.headers['range'] === undefined) first(socket, request);
+        else socket.write(head(412, { 'content-length': '0' }));
+      });
+      await expect(hashOf(await open(`s3://${SOURCE_BUCKET}/file`))).rejects.toMatchObject({ code: 'SIZE_MISMATCH', disposition: 'retry' });
+    });
+
+    it('goes on over a new connection when the source sends nothing any more', async () => {
+      const rest = cutAt([]);
+      const url = bench.origin.on('/file', (socket, request) => {
+        if (request.headers['range'] !== undefined) return rest(socket, request);
+        socket.write(head(200, { 'content-length': String(BYTES.length), ...ETAG }));
+        socket.write(BYTES.subarray(0, MIB));
+      });
+      expect(await hashOf(await open(url, 100))).toBe(SHA256);
+      expect(bench.origin.requests[1]?.headers['range']).toBe(`bytes=${MIB}-`);
+    });
+
+    it('is given up when it sends nothing any more and cannot be resumed', async () => {
+      const url = bench.origin.on('/file', (socket) => {
+        socket.write(head(200, { 'content-length': String(BYTES.length) }));
+        socket.write(BYTES.subarray(0, MIB));
+      });
+      await expect(hashOf(await open(url, 100))).rejects.toMatchObject({ code: 'SOURCE_STALLED', disposition: 'retry' });
+    });
+
+    it('is not taken for silent while it is not read, as S3 is slow', async () => {
+      const chunks = await open(bench.origin.on('/file', cutAt([])), 50);
+      const first = await chunks.next();
+      await sleep(200);
+      const all = [first.value as Buffer];
+      for await (const bytes of chunks) all.push(bytes);
+      expect(Buffer.concat(all).equals(BYTES)).toBe(true);
+      expect(bench.origin.requests).toHaveLength(1);
+    });
   });
 });

@@ -41,6 +41,17 @@ describe('an answer that no HTTP library would give', () => {
     });
   });
 
+  it('ends where its length says: what comes after is no part of it, nor an answer to the next request', async () => {
+    const one = await bench.pool({ pool: { maxConnectionsPerHost: 1 } });
+    const whole = (body: string) => `${head(200, { 'content-length': '5' })}${body}`;
+    const url = bench.origin.on('/surplus', (socket) => void socket.write(whole('hello') + whole('wrong')));
+    const next = bench.origin.on('/next', (socket) => void socket.write(whole('world')));
+    const tasks = [bench.task(url), bench.task(next)];
+    const outcomes = await Promise.all(tasks.map((task) => run(one, task)));
+    expect(outcomes).toEqual([expect.objectContaining({ success: true }), expect.objectContaining({ success: true })]);
+    expect((await Promise.all(tasks.map((task) => bench.object(task)))).map(String)).toEqual(['hello', 'world']);
+  });
+
   describe('in its headers', () => {
     it('is stored without what S3 could not take, and with what it can', async () => {
       const url = answered(

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { createHash } from 'node:crypto';
+import { gzipSync } from 'node:zlib';
 import { PutObjectCommand } from '@aws-sdk/client-s3';
 import type { PoolManagerService, TransferTask } from '../../../src/worker-pool/index.js';
 import { chunk, head, RawOrigin } from '../../support/raw-origin.js';
@@ -152,14 +153,15 @@ describe('a transfer', () => {
     it.each([
       { status: 204, retryable: false },
       { status: 206, retryable: false },
+      { status: 304, retryable: false },
       { status: 404, retryable: false },
       { status: 503, retryable: true },
     ])('refuses a $status and lets go of its body', async ({ status, retryable }) => {
       const url = bench.origin.on('/status', (socket) => {
-        socket.write(head(status, { 'retry-after': '7', ...(status === 204 ? {} : { 'content-length': '1000000' }) }));
+        socket.write(head(status, { 'retry-after': '7', ...([204, 304].includes(status) ? {} : { 'content-length': '1000000' }) }));
       });
       await expectFailure(bench.task(url), { code: `HTTP_${status}`, httpStatus: status, retryable, retryAfterMs: 7_000 });
-      if (status !== 204) await eventually(() => bench.origin.connections === 0);
+      if (![204, 304].includes(status)) await eventually(() => bench.origin.connections === 0);
     });
 
     it('refuses a destination that is not allowed', async () => {
@@ -199,6 +201,13 @@ describe('a transfer', () => {
       }
     });
 
+    it('stores the bytes of a content coding as they are, and its name', async () => {
+      const bytes = gzipSync(pattern(5_000));
+      const task = bench.task(bench.origin.file('/file', bytes, { 'content-encoding': 'gzip' }));
+      expect(await run(pool, task)).toMatchObject({ success: true, bytesProcessed: bytes.length, sha256: sha256(bytes) });
+      expect((await bench.head(task)).ContentEncoding).toBe('gzip');
+    });
+
     it('follows ten redirects and no more', async () => {
       const url = bench.origin.on('/loop', (socket) => void socket.write(head(302, { location: '/loop', 'content-length': '0' })));
       await expectFailure(bench.task(url), { code: 'TOO_MANY_REDIRECTS', retryable: false });
@@ -211,6 +220,8 @@ describe('a transfer', () => {
       'http://localhost/',
       'ftp://example.com/',
       's3://sources/x',
+      'http://user:password@127.0.0.1/',
+      '//user@127.0.0.1/',
     ])('refuses a redirect to %s', async (location) => {
       const url = bench.origin.on('/away', (socket) => void socket.write(head(302, { location, 'content-length': '0' })));
       await expectFailure(bench.task(url), { code: 'SOURCE_NOT_ALLOWED', retryable: false });
