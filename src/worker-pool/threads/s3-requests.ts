@@ -52,6 +52,12 @@ export class S3Error extends Error {
     return status === undefined || status === 200 || isRetryableStatus(status) || PASSING_ERRORS.has(code);
   }
 
+  /** Whether S3 may have carried the request out all the same. */
+  get mayBeDone(): boolean {
+    const { status } = this;
+    return status === undefined || status === 200 || (status >= 500 && !this.isThrottling);
+  }
+
   /** S3 has done nothing and wants to be asked less often. */
   get isThrottling(): boolean {
     return this.code === 'SlowDown' || this.status === 503 || this.status === 429;
@@ -134,7 +140,7 @@ export class S3Requests {
         if (waitsOut) throttlings += 1;
         else failures += 1;
         if (!cause.mayPass || failures === MAX_FAILURES || throttlings === MAX_THROTTLINGS) throw cause;
-        if (!cause.isThrottling) isOnly = false;
+        if (cause.mayBeDone) isOnly = false;
         const waitMs = waitsOut ? fullJitterMs(throttled, throttlings) : fullJitterMs(backoff, failures);
         await sleep(waitMs, undefined, { signal: request.signal }).catch(() => request.signal.throwIfAborted());
       }

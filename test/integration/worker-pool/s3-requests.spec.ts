@@ -154,6 +154,7 @@ describe('a request to S3', () => {
     it('and a Create that was only put off has left nothing behind', async () => {
       server.next(
         failing(503, 'SlowDown'),
+        failing(400, 'ExpiredToken'),
         answering('<InitiateMultipartUploadResult><UploadId>id</UploadId></InitiateMultipartUploadResult>'),
       );
       expect(await store().createMultipart(AT, { metadata: {} }, live())).toMatchObject({ isOnly: true });

@@ -1,5 +1,6 @@
 import { AbortMultipartUploadCommand, CreateMultipartUploadCommand, PutObjectCommand, UploadPartCommand } from '@aws-sdk/client-s3';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { createHash } from 'node:crypto';
 import type { PoolManagerService, TransferTask } from '../../../src/worker-pool/index.js';
 import { head } from '../../support/raw-origin.js';
 import { BUCKET, eventually, MIB, pattern, run, SOURCE_BUCKET, TransferBench } from './pool-support.js';
@@ -142,6 +143,14 @@ describe('an upload on a store that fails', () => {
     expect(await running).toMatchObject({ success: false, error: { code: 'ABORTED', retryable: true } });
     expect(bench.endpoint.openUploads(BUCKET)).toEqual([]);
     expect(await bench.keys()).toEqual([]);
+  });
+
+  it('never waits for a connection that a source in S3 holds until the upload goes on', async () => {
+    const narrow = await bench.pool({ pool: { tasksPerWorker: 2, uploadConcurrency: 1, memoryMb: 32 } });
+    await bench.s3.send(new PutObjectCommand({ Bucket: SOURCE_BUCKET, Key: 'large', Body: LARGE }));
+    const checksum = { algorithm: 'md5', value: createHash('md5').update(LARGE).digest('hex') } as const;
+    const tasks = [1, 2].map(() => bench.task(`s3://${SOURCE_BUCKET}/large`, { checksum }));
+    expect(await Promise.all(tasks.map((task) => run(narrow, task)))).toMatchObject([{ success: true }, { success: true }]);
   });
 
   it('refuses a source in S3 whose body is cut', async () => {
