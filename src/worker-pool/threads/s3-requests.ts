@@ -115,8 +115,8 @@ export class S3Requests {
   }
 
   /** The answer with its body unread: the receiver reads or destroys it. @throws as `send` */
-  async open(request: S3Request): Promise<Pick<Dispatcher.ResponseData, 'headers' | 'body'>> {
-    return this.tryAgain(request, async ({ headers, body }) => ({ headers, body }));
+  async open(request: S3Request): Promise<Pick<Dispatcher.ResponseData, 'statusCode' | 'headers' | 'body'>> {
+    return this.tryAgain(request, async ({ statusCode, headers, body }) => ({ statusCode, headers, body }));
   }
 
   async close(): Promise<void> {

@@ -60,9 +60,13 @@ export class SourceOpener {
     const at = this.guard.checkS3(uri);
     const headers = resume === undefined ? {} : { range: `bytes=${resume.offset}-`, 'if-match': resume.validator };
     try {
-      return await this.s3.open({ method: 'GET', ...at, headers, signal });
+      const answer = await this.s3.open({ method: 'GET', ...at, headers, signal });
+      if (answer.statusCode === (resume === undefined ? 200 : 206)) return answer;
+      answer.body.on('error', () => {}).destroy();
+      throw statusError(answer.statusCode);
     } catch (error) {
       signal.throwIfAborted();
+      if (error instanceof TransferError) throw error;
       const status = error instanceof S3Error ? error.status : undefined;
       if (status !== undefined) throw statusError(status);
       throw new TransferError('SOURCE_CONNECTION', 'S3 did not answer', { retryable: true, cause: error });
