@@ -62,10 +62,11 @@ describe('the built worker threads', () => {
         socket.write(head(200, { 'transfer-encoding': 'chunked' }));
         const timer = setInterval(() => socket.write(chunk(body)), 20);
         socket.on('close', () => clearInterval(timer));
-        void finish.promise.then(() => {
+        const end = () => {
           clearInterval(timer);
-          socket.write('0\r\n\r\n');
-        });
+          return socket.write('0\r\n\r\n');
+        };
+        void finish.promise.then(end);
       });
     const toldAt: number[] = [];
     const neighbours = [
