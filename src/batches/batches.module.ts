@@ -30,8 +30,8 @@ import { BATCHES_QUEUE, BatchRecordsModule } from './batch-records.module.js';
     {
       provide: TaskDispatcherService,
       inject: [TransferPool, CONFIGURATION, Clock, Metrics, WorkSigns],
-      useFactory: (pool: TransferPool, { batches }: Configuration, clock: Clock, metrics: Metrics, signs: WorkSigns) =>
-        new TaskDispatcherService(pool, batches, clock, metrics, signs),
+      useFactory: (pool: TransferPool, settings: Configuration, clock: Clock, metrics: Metrics, signs: WorkSigns) =>
+        new TaskDispatcherService(pool, { ...settings.batches, ...settings.pool }, clock, metrics, signs),
     },
     ClaimBatchUseCase,
     ReleaseBatchUseCase,

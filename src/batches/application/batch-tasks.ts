@@ -2,7 +2,7 @@ import type { MonotonicMs } from '../../shared/index.js';
 import type { TaskOutcome } from '../../worker-pool/index.js';
 import { resultsInOrder, type Segment, type TaskResult } from './batch-files.port.js';
 import type { RunningBatch } from './running-batch.js';
-import type { TaskSource } from './task-dispatcher.service.js';
+import type { TaskSource } from './task-source.js';
 
 /** The tasks of a running batch: hands out what its checkpoint lacks, records what comes back. */
 export class BatchTasks implements TaskSource {

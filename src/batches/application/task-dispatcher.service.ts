@@ -1,6 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { Clock, fullJitterMs, Metrics, type MonotonicMs } from '../../shared/index.js';
-import { TransferPool, type TaskFailure, type TaskOutcome, type TransferTask } from '../../worker-pool/index.js';
+import { TransferPool, type TaskFailure, type TaskOutcome } from '../../worker-pool/index.js';
+import { HostGate } from '../domain/host-gate.js';
+import { JobLane } from './job-lane.js';
+import type { Dispatched, TaskSource } from './task-source.js';
 import { WorkSigns } from './work-signs.js';
 
 const BACKOFF = { baseMs: 1_000, capMs: 30_000 };
@@ -9,56 +12,30 @@ const MAX_MISMATCHES = 2;
 /** Our own store is away or slows us down: no fault of the file, and it passes. Minutes of patience instead of seconds. */
 const STORE_PATIENCE = 3;
 
-/** The tasks of one batch, as their batch hands them out. */
-export interface TaskSource {
-  readonly jobId: string;
-  /** At most this many tasks of the job at once in this process. */
-  readonly maxConcurrency: number | undefined;
-  readonly signal: AbortSignal;
-  /** The next task that has not been handed out, or `undefined`. */
-  next(): { position: number; task: Omit<TransferTask, 'attempt'> } | undefined;
-  /** The task is over: done, or failed for good. Never called for a task that was aborted. */
-  onResult(position: number, result: TaskOutcome, attempts: number, durationMs: number): void;
-  onProgress(): void;
-  /** A task waits because its host asked for it with Retry-After. */
-  onPause(until: MonotonicMs): void;
-}
-
-interface Dispatched {
-  source: TaskSource;
-  position: number;
-  task: Omit<TransferTask, 'attempt'>;
-  attempts: number;
-  mismatches: number;
-  startedAt: MonotonicMs;
-}
-
-/** What one job has in hand here. */
-interface Lane {
-  sources: TaskSource[];
-  retries: Dispatched[];
-  running: number;
-}
-
 /**
- * Feeds the pool fairly: whenever a place is free, the next job in turn gives one task. A task that waits out its backoff
- * holds no place. Tasks are pulled, never queued in front of the pool, so an abort has nothing to hunt for.
+ * Feeds the pool fairly: whenever a place is free, the next job in turn gives one task. A task that waits out its backoff, or waits for
+ * its host, holds no place. Tasks are pulled, never queued in front of the pool, so an abort has nothing to hunt for.
  */
 @Injectable()
 export class TaskDispatcherService {
-  private readonly lanes = new Map<string, Lane>();
+  private readonly lanes = new Map<string, JobLane>();
+  private readonly gate: HostGate;
   private running = 0;
   private waitingOut = 0;
   private paused = false;
   private idleWaiters: (() => void)[] = [];
+  /** The sleep until the next paused host opens, while tasks wait for one. */
+  private opening: { at: MonotonicMs; sleep: AbortController } | undefined;
 
   constructor(
     private readonly pool: TransferPool,
-    private readonly settings: { taskMaxAttempts: number },
+    private readonly settings: { taskMaxAttempts: number; maxConnectionsPerHost: number },
     private readonly clock: Clock,
     private readonly metrics: Metrics,
     private readonly signs: WorkSigns,
-  ) {}
+  ) {
+    this.gate = new HostGate(settings.maxConnectionsPerHost);
+  }
 
   /** Tasks that run in the pool. */
   get runningTasks(): number {
@@ -67,13 +44,11 @@ export class TaskDispatcherService {
 
   /** Whether tasks in hand wait out a backoff or a Retry-After, for a place that exists. */
   get waitsForSources(): boolean {
-    return this.waitingOut > 0 && this.pool.capacity > 0;
+    return (this.waitingOut > 0 || this.opening !== undefined) && this.pool.capacity > 0;
   }
 
   add(source: TaskSource): void {
-    const lane = this.lanes.get(source.jobId) ?? { sources: [], retries: [], running: 0 };
-    lane.sources.push(source);
-    this.lanes.set(source.jobId, lane);
+    this.laneOf(source.jobId).add(source);
     source.signal.addEventListener('abort', () => this.remove(source), { once: true });
     this.fill();
   }
@@ -81,6 +56,7 @@ export class TaskDispatcherService {
   /** No new tasks; those running may finish. There is no way back: it is the first step of a drain. */
   pause(): void {
     this.paused = true;
+    this.awaitOpening();
   }
 
   /** Resolves when no task runs in the pool. */
@@ -88,32 +64,38 @@ export class TaskDispatcherService {
     if (this.running > 0) await new Promise<void>((resolve) => this.idleWaiters.push(resolve));
   }
 
-  private remove(source: TaskSource): void {
-    const lane = this.lanes.get(source.jobId);
-    if (lane === undefined) return;
-    lane.sources = lane.sources.filter((other) => other !== source);
-    lane.retries = lane.retries.filter((retry) => retry.source !== source);
-    this.dropIfEmpty(source.jobId, lane);
+  private laneOf(jobId: string): JobLane {
+    const lane = this.lanes.get(jobId) ?? new JobLane(this.gate);
+    this.lanes.set(jobId, lane);
+    return lane;
   }
 
-  private dropIfEmpty(jobId: string, lane: Lane): void {
-    if (lane.sources.length === 0 && lane.retries.length === 0 && lane.running === 0) this.lanes.delete(jobId);
+  private remove(source: TaskSource): void {
+    this.lanes.get(source.jobId)?.remove(source);
+    this.dropIfEmpty(source.jobId);
+    this.awaitOpening();
+  }
+
+  private dropIfEmpty(jobId: string): void {
+    if (this.lanes.get(jobId)?.isEmpty === true) this.lanes.delete(jobId);
   }
 
   private fill(): void {
     while (!this.paused && this.running < this.pool.capacity) {
       const next = this.pull();
-      if (next === undefined) return;
+      if (next === undefined) break;
       void this.run(next);
     }
+    this.awaitOpening();
   }
 
   /** The next job in turn that has a task and may run one more; it then goes to the end of the line. */
   private pull(): Dispatched | undefined {
+    const now = this.clock.monotonicMs();
     for (const [jobId, lane] of this.lanes) {
-      const next = this.pullFrom(lane);
+      const next = lane.take(now);
       if (next === undefined) {
-        this.dropIfEmpty(jobId, lane);
+        this.dropIfEmpty(jobId);
         continue;
       }
       lane.running++;
@@ -124,23 +106,42 @@ export class TaskDispatcherService {
     return undefined;
   }
 
-  private pullFrom(lane: Lane): Dispatched | undefined {
-    const limit = lane.sources[0]?.maxConcurrency ?? lane.retries[0]?.source.maxConcurrency ?? Infinity;
-    if (lane.running >= limit) return undefined;
-    const retry = lane.retries.shift();
-    if (retry !== undefined) return retry;
-    for (let source = lane.sources[0]; source !== undefined; source = lane.sources[0]) {
-      const next = source.next();
-      if (next !== undefined) return { source, ...next, attempts: 0, mismatches: 0, startedAt: this.clock.monotonicMs() };
-      lane.sources.shift();
+  /** A host that is full opens with the end of a task; one that is paused, with time. */
+  private awaitOpening(): void {
+    const now = this.clock.monotonicMs();
+    const at = this.paused ? undefined : this.firstOpening(now);
+    if (at === this.opening?.at) return;
+    this.opening?.sleep.abort();
+    this.opening = undefined;
+    if (at === undefined) return;
+    const sleep = new AbortController();
+    this.opening = { at, sleep };
+    void this.fillLater(at - now, sleep.signal);
+  }
+
+  private async fillLater(waitMs: number, signal: AbortSignal): Promise<void> {
+    await this.clock.sleep(waitMs, signal);
+    if (signal.aborted) return;
+    this.opening = undefined;
+    this.fill();
+  }
+
+  private firstOpening(now: MonotonicMs): MonotonicMs | undefined {
+    let first: MonotonicMs | undefined;
+    for (const lane of this.lanes.values()) {
+      const at = lane.opensAt(now);
+      if (at !== undefined && (first === undefined || at < first)) first = at;
     }
-    return undefined;
+    return first;
   }
 
   private async run(dispatched: Dispatched): Promise<void> {
-    const { source, task } = dispatched;
+    const { source, task, host } = dispatched;
+    const startedAt = this.clock.monotonicMs();
+    dispatched.startedAt ??= startedAt;
     dispatched.attempts++;
     this.running++;
+    this.gate.enter(host, startedAt);
     let outcome: TaskOutcome;
     try {
       outcome = await this.pool.run(
@@ -155,24 +156,23 @@ export class TaskDispatcherService {
       );
     } finally {
       this.running--;
+      this.gate.leave(host, this.clock.monotonicMs());
     }
     const lane = this.lanes.get(task.jobId);
     if (lane !== undefined) lane.running--;
-    this.settle(dispatched, outcome, lane);
-    if (lane !== undefined) this.dropIfEmpty(task.jobId, lane);
+    this.settle(dispatched, outcome, startedAt);
+    this.dropIfEmpty(task.jobId);
     this.fill();
     if (this.running === 0) for (const wake of this.idleWaiters.splice(0)) wake();
   }
 
-  private settle(dispatched: Dispatched, outcome: TaskOutcome, lane: Lane | undefined): void {
+  private settle(dispatched: Dispatched, outcome: TaskOutcome, startedAt: MonotonicMs): void {
     const { source, position, attempts } = dispatched;
     if (!outcome.success && outcome.error.code === 'ABORTED') return;
     this.signs.note();
-    if (!outcome.success && this.mayRetry(dispatched, outcome.error)) {
-      if (lane !== undefined) void this.retryLater(dispatched, outcome.error, lane);
-      return;
-    }
-    const durationMs = Math.round(this.clock.monotonicMs() - dispatched.startedAt);
+    if (!outcome.success) this.pauseHost(dispatched, outcome.error, startedAt);
+    if (!outcome.success && this.mayRetry(dispatched, outcome.error)) return void this.retryLater(dispatched);
+    const durationMs = Math.round(this.clock.monotonicMs() - (dispatched.startedAt ?? startedAt));
     this.metrics.increment(
       'tasks_total',
       outcome.success ? { outcome: 'succeeded', code: '' } : { outcome: 'failed', code: outcome.error.code },
@@ -182,23 +182,33 @@ export class TaskDispatcherService {
     source.onResult(position, outcome, attempts, durationMs);
   }
 
+  /** For everyone, whatever becomes of the task that was told; the tasks that were under way with it are not charged for it. */
+  private pauseHost(dispatched: Dispatched, error: TaskFailure, startedAt: MonotonicMs): void {
+    const { host, source } = dispatched;
+    if (host === undefined || !error.retryable || error.retryAfterMs === undefined || error.retryAfterMs === 0) return;
+    const now = this.clock.monotonicMs();
+    const { isNews } = this.gate.pause(host, error.retryAfterMs, startedAt, now);
+    if (!isNews) dispatched.pardoned++;
+    const until = this.gate.opensAt(host, now) ?? now;
+    source.onPause(until);
+    for (const lane of this.lanes.values()) lane.notePause(host, until);
+  }
+
   private mayRetry(dispatched: Dispatched, error: TaskFailure): boolean {
     if (error.code === 'CHECKSUM_MISMATCH' && ++dispatched.mismatches === MAX_MISMATCHES) return false;
     const { taskMaxAttempts } = this.settings;
-    return error.retryable && dispatched.attempts < (error.code === 'UPLOAD_FAILED' ? taskMaxAttempts * STORE_PATIENCE : taskMaxAttempts);
+    const counted = dispatched.attempts - dispatched.pardoned;
+    return error.retryable && counted < (error.code === 'UPLOAD_FAILED' ? taskMaxAttempts * STORE_PATIENCE : taskMaxAttempts);
   }
 
   /** The lane may be gone by the time the wait is over: then it comes back. */
-  private async retryLater(dispatched: Dispatched, error: TaskFailure, lane: Lane): Promise<void> {
+  private async retryLater(dispatched: Dispatched): Promise<void> {
     const { signal, jobId } = dispatched.source;
-    if (error.retryAfterMs !== undefined) dispatched.source.onPause(this.clock.monotonicMs() + error.retryAfterMs);
     this.waitingOut++;
-    await this.clock.sleep(Math.max(fullJitterMs(BACKOFF, dispatched.attempts), error.retryAfterMs ?? 0), signal);
+    await this.clock.sleep(fullJitterMs(BACKOFF, dispatched.attempts), signal);
     this.waitingOut--;
     if (signal.aborted) return;
-    const current = this.lanes.get(jobId) ?? lane;
-    current.retries.push(dispatched);
-    this.lanes.set(jobId, current);
+    this.laneOf(jobId).hold(dispatched, this.clock.monotonicMs());
     this.fill();
   }
 }

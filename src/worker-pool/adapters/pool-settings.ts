@@ -5,7 +5,7 @@ export type PoolSettings = Pick<Configuration, 'pool' | 'access' | 'aws'>;
 
 export const STALL_TIMEOUT_MS = 60_000;
 
-/** The settings of one thread; what the process has once is divided among the threads. */
+/** The settings of one thread. */
 export function threadSettings({ pool, access, aws }: PoolSettings): ThreadSettings {
   return {
     s3Checksums: aws.s3Checksums,
@@ -17,7 +17,8 @@ export function threadSettings({ pool, access, aws }: PoolSettings): ThreadSetti
     tasksPerWorker: pool.tasksPerWorker,
     memoryBytes: pool.memoryMb * 1024 * 1024,
     uploadConcurrency: pool.uploadConcurrency,
-    connectionsPerHost: Math.max(1, Math.floor(pool.maxConnectionsPerHost / Math.max(1, pool.size))),
+    // The dispatcher keeps to it over all threads, by the hosts of the URLs: this is for the hosts that redirects lead to.
+    connectionsPerHost: pool.maxConnectionsPerHost,
     taskTimeoutMs: pool.taskTimeoutMs,
     stallTimeoutMs: STALL_TIMEOUT_MS,
   };

@@ -52,4 +52,38 @@ describe('the built worker threads', () => {
     await pool.stop();
     await eventually(() => bench.origin.connections === 0);
   });
+
+  it('abort one task while its neighbours in the thread go on, and tell of progress once a second at most', async () => {
+    const pool = await bench.pool({ pool: { size: 1, tasksPerWorker: 3 } }, { threadUrl });
+    const finish = deferred();
+    const body = pattern(16);
+    const drip = (path: string) =>
+      bench.origin.on(path, (socket) => {
+        socket.write(head(200, { 'transfer-encoding': 'chunked' }));
+        const timer = setInterval(() => socket.write(chunk(body)), 20);
+        socket.on('close', () => clearInterval(timer));
+        const end = () => {
+          clearInterval(timer);
+          return socket.write('0\r\n\r\n');
+        };
+        void finish.promise.then(end);
+      });
+    const toldAt: number[] = [];
+    const neighbours = [
+      pool.run(bench.task(drip('/one')), { signal: new AbortController().signal, onProgress: () => toldAt.push(performance.now()) }),
+      run(pool, bench.task(drip('/two'))),
+    ];
+    const abort = new AbortController();
+    const aborted = pool.run(bench.task(drip('/aborted')), { signal: abort.signal });
+    await eventually(() => toldAt.length > 0);
+    abort.abort();
+    expect(await aborted).toMatchObject({ success: false, error: { code: 'ABORTED' } });
+    const before = toldAt.length;
+    await eventually(() => toldAt.length >= before + 2);
+    finish.resolve();
+    for (const outcome of await Promise.all(neighbours)) expect(outcome).toMatchObject({ success: true });
+    const seconds = ((toldAt.at(-1) ?? 0) - (toldAt[0] ?? 0)) / 1_000;
+    // The messages cross threads: the last interval may look a little shorter than it was.
+    expect(toldAt.length - 1).toBeLessThanOrEqual(seconds + 0.5);
+  });
 });

@@ -12,6 +12,9 @@ beforeEach(() => {
   me = w.process('me', 2);
 });
 
+/** A paused host opens up to a second late, and keeps its next starts apart. */
+const JITTER_AND_STEP_MS = 1_300;
+
 const row = () => w.batches.get(0);
 
 describe('the report of batch work', () => {
@@ -37,7 +40,7 @@ describe('the report of batch work', () => {
       me = w.process('me', 1);
       await me.begin();
       await w.clock.advance(1_000);
-      for (let task = 0; task < 5; task++) await me.pool.fail({ code: 'HTTP_429', retryable: true, retryAfterMs });
+      await me.pool.fail({ code: 'HTTP_429', retryable: true, retryAfterMs });
     };
     afterEach(() => me.work.abandon());
 
@@ -47,17 +50,17 @@ describe('the report of batch work', () => {
       const now = { at: 300_999, atIso: '2026-01-01T00:05:00.999Z' };
       expect(me.work.report()).toEqual({ activeTasks: 0, activeBatches: 1, lastSign: now });
       expect(me.signs.last).toMatchObject({ at: 1_000 });
-      await w.clock.advance(1);
+      await w.clock.advance(JITTER_AND_STEP_MS);
       expect(me.work.report()).toMatchObject({ activeTasks: 1, lastSign: { at: 1_000 } });
     });
 
     it('counts the end of the first attempt after the wait, be it the next wait', async () => {
       await waitFor(300_000);
-      await w.clock.advance(300_000);
+      await w.clock.advance(301_000);
       await me.pool.fail({ code: 'HTTP_429', retryable: true, retryAfterMs: 300_000 });
       await w.clock.advance(200_000);
-      expect(me.signs.last).toMatchObject({ at: 301_000 });
-      expect(me.work.report()).toMatchObject({ lastSign: { at: 501_000 } });
+      expect(me.signs.last).toMatchObject({ at: 302_000 });
+      expect(me.work.report()).toMatchObject({ lastSign: { at: 502_000 } });
     });
 
     it('believes no wait that goes on for longer than a host may ask for: it hangs', async () => {
@@ -73,8 +76,8 @@ describe('the report of batch work', () => {
     await me.begin();
     await me.pool.fail({ code: 'HTTP_429', retryable: true, retryAfterMs: 300_000 });
     await w.clock.advance(299_999);
-    expect(me.work.report()).toMatchObject({ activeTasks: 2, lastSign: { at: 299_999 } });
-    await w.clock.advance(1);
+    expect(me.work.report()).toMatchObject({ activeTasks: 1, lastSign: { at: 299_999 } });
+    await w.clock.advance(JITTER_AND_STEP_MS);
     expect(me.work.report()).toMatchObject({ activeTasks: 2, lastSign: { at: 0 } });
     me.work.abandon();
   });

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { TaskDispatcherService, type TaskSource } from '../../../../src/batches/application/task-dispatcher.service.js';
+import { TaskDispatcherService } from '../../../../src/batches/application/task-dispatcher.service.js';
+import type { TaskSource } from '../../../../src/batches/application/task-source.js';
 import { WorkSigns } from '../../../../src/batches/application/work-signs.js';
 import type { TaskOutcome } from '../../../../src/worker-pool/index.js';
 import { FakeTransferPool } from '../../../support/fakes/fake-transfer-pool.js';
@@ -23,6 +24,7 @@ class Source implements TaskSource {
     readonly jobId: string,
     private readonly tasks: number,
     maxConcurrency?: number,
+    private readonly hostOf: (position: number) => string = () => 'origin.test',
   ) {
     this.maxConcurrency = maxConcurrency;
   }
@@ -31,7 +33,12 @@ class Source implements TaskSource {
     if (this.#next >= this.tasks) return undefined;
     const position = this.#next++;
     const s3Key = `${this.jobId}/${position}`;
-    return { position, task: { taskId: s3Key, jobId: this.jobId, url: 'https://origin.test/', s3Bucket: 'exports', s3Key } };
+    const url = `https://${this.hostOf(position)}/`;
+    return { position, task: { taskId: s3Key, jobId: this.jobId, url, s3Bucket: 'exports', s3Key } };
+  }
+
+  get handedOut(): number {
+    return this.#next;
   }
 
   onResult(position: number, result: TaskOutcome, attempts: number): void {
@@ -53,10 +60,10 @@ let metrics: RecordingMetrics;
 let dispatcher: TaskDispatcherService;
 let signs: WorkSigns;
 
-const create = (places: number, taskMaxAttempts = 4) => {
+const create = (places: number, maxConnectionsPerHost = 10_000) => {
   pool = new FakeTransferPool(places);
   signs = new WorkSigns(clock);
-  dispatcher = new TaskDispatcherService(pool, { taskMaxAttempts }, clock, metrics, signs);
+  dispatcher = new TaskDispatcherService(pool, { taskMaxAttempts: 4, maxConnectionsPerHost }, clock, metrics, signs);
 };
 beforeEach(() => {
   clock = new FakeClock();
@@ -177,10 +184,12 @@ describe('retries', () => {
   it('wait as long as the source asks for', async () => {
     const source = add(new Source('a', 1));
     await pool.fail({ ...SLOW, retryAfterMs: 120_000 });
-    expect(source.pausedUntil).toEqual([clock.monotonicMs() + 120_000]);
+    const [until = 0] = source.pausedUntil;
+    expect(until).toBeGreaterThanOrEqual(120_000);
+    expect(until).toBeLessThan(121_000);
     await clock.advance(119_999);
     expect(pool.running).toEqual([]);
-    await clock.advance(1);
+    await clock.advance(1_001);
     expect(runningKeys()).toEqual(['a/0']);
   });
 
@@ -202,6 +211,126 @@ describe('retries', () => {
     await backoff();
     await pool.succeed('a/0');
     expect(source.results).toHaveLength(2);
+  });
+});
+
+/** Odd positions are of host `b.test`. */
+const twoHosts = (position: number) => (position % 2 === 0 ? 'a.test' : 'b.test');
+const TOLD = { ...SLOW, code: 'HTTP_429', retryAfterMs: 60_000 };
+const runningHosts = () => pool.running.map(({ url }) => new URL(url).hostname);
+
+describe('a host that asks for patience', () => {
+  it('gets no task of any job until its time is over, while other hosts go on', async () => {
+    create(2);
+    const told = add(new Source('told', 4, undefined, twoHosts));
+    const other = add(new Source('other', 4, undefined, twoHosts));
+    await pool.fail(TOLD, 'told/0');
+    while (pool.running.length > 0) await pool.succeed(pool.running.find(({ url }) => url.includes('b.test'))?.s3Key ?? '');
+    expect(pool.started.filter(({ url }) => url.includes('a.test')).map(({ s3Key }) => s3Key)).toEqual(['told/0']);
+    expect([told.results.length, other.results.length]).toEqual([2, 2]);
+    expect([told, other].map((source) => Math.min(...source.pausedUntil) >= 60_000)).toEqual([true, true]);
+    await clock.advance(59_999);
+    expect(pool.running).toEqual([]);
+    expect(dispatcher.waitsForSources).toBe(true);
+    await clock.advance(10_000);
+    await pool.succeedAll();
+    await clock.advance(10_000);
+    await pool.succeedAll();
+    expect([told.results.length, other.results.length]).toEqual([4, 4]);
+  });
+
+  it('holds no tasks back without bound: past 256 the batch is left unread', async () => {
+    const source = add(new Source('a', 1_000));
+    await pool.fail(TOLD);
+    expect(source.handedOut).toBe(4 + 256);
+    source.abort.abort();
+    await settled();
+  });
+
+  it('costs one attempt in all, not one of each task that was under way', async () => {
+    const source = add(new Source('a', 4));
+    for (let round = 1; round <= 3; round++) {
+      while (pool.running.length > 0) await pool.fail(TOLD);
+      await clock.advance(61_000 + 1_000);
+    }
+    await clock.advance(10_000);
+    await pool.succeedAll();
+    expect(source.results.map(({ result }) => result.success)).toEqual([true, true, true, true]);
+  });
+
+  it('still costs a task its last attempt when it alone is told so every time', async () => {
+    const source = add(new Source('a', 1));
+    for (let attempt = 1; attempt <= 4; attempt++) {
+      await pool.fail(TOLD);
+      await clock.advance(62_000);
+    }
+    expect(source.results).toMatchObject([{ attempts: 4, result: { error: { code: 'HTTP_429' } } }]);
+  });
+
+  it('gets its tasks back one by one', async () => {
+    create(32);
+    add(new Source('a', 32));
+    while (pool.running.length > 0) await pool.fail(TOLD);
+    await clock.advance(62_000);
+    expect(pool.running.length).toBeGreaterThanOrEqual(1);
+    expect(pool.running.length).toBeLessThanOrEqual(9);
+    await clock.advance(6_000);
+    expect(pool.running).toHaveLength(32);
+  });
+
+  it('is told to batches that come during the pause: they count as waiting', async () => {
+    const source = add(new Source('a', 1));
+    await pool.fail(TOLD);
+    const late = add(new Source('late', 1));
+    expect(pool.running).toEqual([]);
+    expect(late.pausedUntil).toEqual([source.pausedUntil[0]]);
+    await clock.advance(62_000);
+    expect(pool.running).toHaveLength(2);
+  });
+
+  it('wakes nobody when a drain has begun', async () => {
+    add(new Source('a', 6));
+    await pool.fail(TOLD);
+    dispatcher.pause();
+    await pool.succeedAll();
+    await clock.advance(70_000);
+    expect(pool.running).toEqual([]);
+  });
+});
+
+describe('a full host', () => {
+  it('has so many tasks at once over all jobs, and its places go round the jobs', async () => {
+    create(8, 2);
+    const jobs = ['a', 'b', 'c'].map((job) => add(new Source(job, 4)));
+    for (let turn = 0; turn < 12; turn++) await pool.succeed();
+    expect(pool.mostAtOnce).toBe(2);
+    expect(pool.started.slice(2, 8).map(({ jobId }) => jobId)).toEqual(['a', 'b', 'c', 'a', 'b', 'c']);
+    expect(jobs.map(({ results }) => results.length)).toEqual([4, 4, 4]);
+  });
+
+  it('blocks neither other jobs nor the tasks of other hosts in its own job', async () => {
+    create(8, 1);
+    add(new Source('a', 6, undefined, (position) => (position < 5 ? 'full.test' : 'free.test')));
+    add(new Source('b', 1, undefined, () => 'b.test'));
+    expect(runningHosts().toSorted()).toEqual(['b.test', 'free.test', 'full.test']);
+  });
+
+  it('gives its place on when a task is aborted', async () => {
+    create(8, 1);
+    const first = add(new Source('a', 3));
+    add(new Source('b', 1));
+    expect(runningKeys()).toEqual(['a/0']);
+    first.abort.abort();
+    await settled();
+    expect(runningKeys()).toEqual(['b/0']);
+  });
+
+  it('keeps to the limit of a job all the same', async () => {
+    create(8, 2);
+    add(new Source('a', 6, 3, twoHosts));
+    expect(pool.running).toHaveLength(3);
+    await pool.succeed();
+    expect(pool.running).toHaveLength(3);
   });
 });
 
@@ -296,7 +425,7 @@ describe('signs of work', () => {
     await pool.fail({ ...SLOW, retryAfterMs: 600_000 });
     await clock.advance(599_999);
     expect(dispatcher.waitsForSources).toBe(true);
-    await clock.advance(1);
+    await clock.advance(1_001);
     expect([dispatcher.waitsForSources, dispatcher.runningTasks]).toEqual([false, 1]);
   });
 
@@ -306,7 +435,7 @@ describe('signs of work', () => {
     pool.capacity = 0;
     expect(dispatcher.waitsForSources).toBe(false);
     pool.capacity = 1;
-    await clock.advance(600_000);
+    await clock.advance(601_000);
   });
 
   it('end with the wait of a task that is aborted', async () => {

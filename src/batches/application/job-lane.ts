@@ -1,0 +1,106 @@
+import type { MonotonicMs } from '../../shared/index.js';
+import { sourceHostOf, type HostGate } from '../domain/host-gate.js';
+import type { Dispatched, TaskSource } from './task-source.js';
+
+/** How many tasks of closed hosts a job is looked through for one of another host. Past that it waits, and its batches stay unread. */
+const MAX_HELD = 256;
+
+/**
+ * What one job has in hand here: its batches, and its tasks that have left them and do not run. Those are retries whose backoff is over,
+ * and tasks that were passed over because their host is full or paused; they wait in one line per host and go before new ones.
+ */
+export class JobLane {
+  running = 0;
+  private sources: TaskSource[] = [];
+  private readonly lines = new Map<string | undefined, Dispatched[]>();
+  private held = 0;
+
+  constructor(private readonly gate: HostGate) {}
+
+  get isEmpty(): boolean {
+    return this.running === 0 && this.held === 0 && this.sources.length === 0;
+  }
+
+  add(source: TaskSource): void {
+    this.sources.push(source);
+  }
+
+  remove(source: TaskSource): void {
+    this.sources = this.sources.filter((other) => other !== source);
+    for (const [host, line] of this.lines) {
+      const kept = line.filter((task) => task.source !== source);
+      this.held -= line.length - kept.length;
+      this.setLine(host, kept);
+    }
+  }
+
+  hold(task: Dispatched, now: MonotonicMs): void {
+    const line = this.lines.get(task.host) ?? [];
+    line.push(task);
+    this.lines.set(task.host, line);
+    this.held++;
+    const opensAt = this.gate.opensAt(task.host, now);
+    if (opensAt !== undefined) task.source.onPause(opensAt);
+  }
+
+  /** The host paused, or for longer than it had: whoever waits for it waits on. */
+  notePause(host: string, until: MonotonicMs): void {
+    for (const source of new Set(this.lines.get(host)?.map((task) => task.source))) source.onPause(until);
+  }
+
+  /** The next task that may run now. */
+  take(now: MonotonicMs): Dispatched | undefined {
+    if (this.running >= this.limit) return undefined;
+    const held = this.takeHeld(now);
+    if (held !== undefined) return held;
+    while (this.held < MAX_HELD) {
+      const fresh = this.takeFresh();
+      if (fresh === undefined || this.gate.isOpen(fresh.host, now)) return fresh;
+      this.hold(fresh, now);
+    }
+    return undefined;
+  }
+
+  /** When the first of the paused hosts that tasks here wait for opens. */
+  opensAt(now: MonotonicMs): MonotonicMs | undefined {
+    let first: MonotonicMs | undefined;
+    for (const host of this.lines.keys()) {
+      const opensAt = this.gate.opensAt(host, now);
+      if (opensAt !== undefined && (first === undefined || opensAt < first)) first = opensAt;
+    }
+    return first;
+  }
+
+  private get limit(): number {
+    const [line] = this.lines.values();
+    return (this.sources[0] ?? line?.[0]?.source)?.maxConcurrency ?? Infinity;
+  }
+
+  /** The host then goes to the end of the line of hosts. */
+  private takeHeld(now: MonotonicMs): Dispatched | undefined {
+    for (const [host, line] of this.lines) {
+      if (!this.gate.isOpen(host, now)) continue;
+      const task = line.shift();
+      this.held--;
+      this.lines.delete(host);
+      this.setLine(host, line);
+      return task;
+    }
+    return undefined;
+  }
+
+  private takeFresh(): Dispatched | undefined {
+    for (let source = this.sources[0]; source !== undefined; source = this.sources[0]) {
+      const next = source.next();
+      if (next !== undefined)
+        return { source, ...next, host: sourceHostOf(next.task.url), attempts: 0, pardoned: 0, mismatches: 0, startedAt: undefined };
+      this.sources.shift();
+    }
+    return undefined;
+  }
+
+  private setLine(host: string | undefined, line: Dispatched[]): void {
+    if (line.length === 0) this.lines.delete(host);
+    else this.lines.set(host, line);
+  }
+}
