@@ -61,7 +61,7 @@ export function aHolder(ports: HolderPorts, coordinatorId: string, places: numbe
   const pool = new FakeTransferPool(places);
   const signs = new WorkSigns(clock);
   const dispatcher = new TaskDispatcherService(pool, { taskMaxAttempts: 4 }, clock, metrics, signs);
-  const settler = new SettleTokenService(stepFunctions, clock, logger);
+  const settler = new SettleTokenService(stepFunctions, clock, logger, metrics);
   const completeJob = new CompleteJobUseCase(jobs, new JobBatchesAdapter(batches, queue, clock), results, settler, clock, logger, metrics);
   const runBatch = new RunBatchUseCase(
     { coordinatorId, heartbeatIntervalMs: BATCH_BEAT_MS, ttlMs: { download: BATCH_TTL_MS } },
