@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { AppLogger, Clock, Metrics, newId, Semaphore, toLoggable } from '../../shared/index.js';
+import { AppLogger, Clock, Metrics, newId, Semaphore, toLoggable, type LogFields } from '../../shared/index.js';
 import { failureAnswer, summarize, type FailedTask } from '../domain/answer.js';
 import { isTerminal, type Callback, type ExportJobEntity, type JobError, type JobOutcome } from '../domain/export-job.entity.js';
 import { JobStateVO } from '../domain/job-state.vo.js';
@@ -89,6 +89,20 @@ export class CompleteJobUseCase {
         if (outcome !== 'not-yet') return outcome;
       }
     });
+  }
+
+  /**
+   * Ends a job that cannot go on as JobStalled, IF it is still so: counted, and said with what was found of it. Waits for Step Functions
+   * as long as it takes.
+   */
+  async stall(jobId: string, reason: string, isStill: (job: ExportJobEntity) => boolean, found: LogFields): Promise<void> {
+    let wasStill = false;
+    const message = `${reason} Its files that are done stay.`;
+    const outcome = await this.fail(jobId, { code: 'JobStalled', message }, (job) => (wasStill = isStill(job)));
+    // One that another has ended before was not ended by this.
+    if (outcome === 'not-yet' || !wasStill) return;
+    this.metrics.increment('jobs_stalled_total');
+    this.logger.error('Job stalled', { jobId, ...found });
   }
 
   /** Aborts what waits for Step Functions and resolves when no finisher of this process runs any more. */

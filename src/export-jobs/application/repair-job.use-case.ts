@@ -89,16 +89,13 @@ export class RepairJobUseCase {
 
   /** Ends the job as JobStalled, unless it has moved since. Waits for Step Functions as long as it takes. */
   async giveUp(job: ExportJobEntity, quietMs: number): Promise<void> {
-    const { completeJob, logger, metrics } = this.services;
     const seconds = Math.round(quietMs / 1_000);
-    const message =
+    const reason =
       `No progress for ${seconds} s: nothing of this job moved, waited for a source, or waited for a worker. ` +
-      'Its files that are done stay; start the execution again to fetch the rest.';
+      'Start the execution again to fetch the rest.';
     const isStill = (current: ExportJobEntity): boolean =>
       isCounting(current.status) && current.run === job.run && current.lastProgressAt === job.lastProgressAt;
-    if ((await completeJob.fail(job.jobId, { code: 'JobStalled', message }, isStill)) === 'not-yet') return;
-    metrics.increment('jobs_stalled_total');
-    logger.error('Job stalled', { jobId: job.jobId, quietS: seconds, progress: JobStateVO.of(job).progress });
+    await this.services.completeJob.stall(job.jobId, reason, isStill, { quietS: seconds, progress: JobStateVO.of(job).progress });
   }
 
   /** Forgets the jobs that are not looked after any more. */
