@@ -42,7 +42,11 @@ import { TaskHeartbeatService } from './application/task-heartbeat.service.js';
       inject: [AwsClients],
       useFactory: ({ stepFunctions }: AwsClients) => new SdkStepFunctionsAdapter(stepFunctions),
     },
-    { provide: JobResultsPort, inject: [AwsClients], useFactory: ({ s3 }: AwsClients) => new S3JobResultsAdapter(s3) },
+    {
+      provide: JobResultsPort,
+      inject: [AwsClients, AppLogger],
+      useFactory: ({ s3 }: AwsClients, logger: AppLogger) => new S3JobResultsAdapter(s3, logger),
+    },
     JobCounterService,
     SettleTokenService,
     CompleteJobUseCase,

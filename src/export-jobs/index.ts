@@ -1,3 +1,4 @@
+export { brokenFile, orBrokenFile } from './adapters/s3/broken-file.js';
 export { parseFailedLine, type FailedLine, type SucceededLine } from './adapters/s3/result-line.schema.js';
 export { parseSegmentHeader, parseSegmentTask, type SegmentHeader, type SegmentTask } from './adapters/s3/segment.schema.js';
 export { CancelJobUseCase } from './application/cancel-job.use-case.js';

@@ -9,7 +9,6 @@ import {
   JobStateRepositoryPort,
   ReopenJobUseCase,
   SettleTokenService,
-  StepFunctionsPort,
   TaskHeartbeatService,
 } from '../export-jobs/index.js';
 import { AwsClients } from '../platform/index.js';
@@ -51,7 +50,6 @@ import { SegmentWriterPort } from './application/segment-writer.port.js';
         JobStateRepositoryPort,
         JobResultsPort,
         TaskHeartbeatService,
-        StepFunctionsPort,
         SettleTokenService,
         CompleteJobUseCase,
         ReopenJobUseCase,
@@ -63,14 +61,13 @@ import { SegmentWriterPort } from './application/segment-writer.port.js';
         jobs: JobStateRepositoryPort,
         results: JobResultsPort,
         heartbeats: TaskHeartbeatService,
-        port: StepFunctionsPort,
         settler: SettleTokenService,
         completeJob: CompleteJobUseCase,
         reopenJob: ReopenJobUseCase,
         { stepFunctions }: Configuration,
         clock: Clock,
         logger: AppLogger,
-      ) => new AcceptJobUseCase(jobs, results, heartbeats, port, settler, completeJob, reopenJob, stepFunctions, clock, logger),
+      ) => new AcceptJobUseCase(jobs, results, heartbeats, settler, completeJob, reopenJob, stepFunctions, clock, logger),
     },
     {
       provide: ExpandJobUseCase,

@@ -10,6 +10,7 @@ const COUNTERS = {
   heartbeat_failure_total: ['Task heartbeats not accepted', ['reason']],
   stepfunctions_timeout_total: ['Dead tokens whose last accepted heartbeat was older than HeartbeatSeconds', []],
   executions_gone_total: ['Jobs whose execution was found gone', []],
+  settle_failure_total: ['Answers that Step Functions did not take for a task token', ['reason']],
   jobs_total: ['Jobs that ended', ['status']],
   jobs_stalled_total: ['Jobs given up because nothing of them moved', []],
   tasks_total: ['Tasks that ended', ['outcome', 'code']],

@@ -182,6 +182,16 @@ describeJobRepositories((create) => {
       await expect(jobs.end(jobId, 2, anOutcome(), { callback: 'none' })).resolves.toEqual(REFUSED);
     });
 
+    it('records who answered over a finisher that found the token gone, and over nothing else', async () => {
+      await job.finalizing();
+      await expect(jobs.recordAnswer(jobId, 1, 'success')).resolves.toEqual(REFUSED);
+      const ended = writtenJob(await jobs.end(jobId, 1, anOutcome(), { callback: 'gone' }));
+      await expect(jobs.recordAnswer(jobId, 2, 'success')).resolves.toEqual(REFUSED);
+      expect(await job.found()).toEqual(ended);
+      expect(writtenJob(await jobs.recordAnswer(jobId, 1, 'success'))).toMatchObject({ ...ended, callback: 'success' });
+      await expect(jobs.recordAnswer(jobId, 1, 'failure')).resolves.toEqual(REFUSED);
+    });
+
     it('keeps the error of a failed job', async () => {
       const error = { code: 'JobStalled', message: 'no progress' } as const;
       await jobs.beginFinalizing(await job.downloading(), anOutcome({ status: 'FAILED', error }));

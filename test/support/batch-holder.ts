@@ -2,6 +2,7 @@ import { JobBatchesAdapter } from '../../src/batches/adapters/job-batches.adapte
 import { ClaimBatchUseCase } from '../../src/batches/application/claim-batch.use-case.js';
 import { LeaseService } from '../../src/batches/application/lease.service.js';
 import { ReleaseBatchUseCase } from '../../src/batches/application/release-batch.use-case.js';
+import type { Segment } from '../../src/batches/application/batch-files.port.js';
 import { RunBatchUseCase } from '../../src/batches/application/run-batch.use-case.js';
 import { BatchWorkService } from '../../src/batches/application/batch-work.service.js';
 import { WorkSigns } from '../../src/batches/application/work-signs.js';
@@ -26,14 +27,17 @@ export const BATCH_TTL_MS = 90_000;
 export const WORK_LIMIT_MS = 120_000;
 export const BATCH_MESSAGE = { jobId: 'job-1', batchNo: 0, run: 1 };
 
-/** Tables, queue and objects with one job of one queued batch of five tasks. `process()` is one coordinator on them. */
-export function aBatchWorld() {
+/**
+ * Tables, queue and objects with one job of one queued batch of five tasks. `process()` is one coordinator on them.
+ * @param made what became of the batch's segment
+ */
+export function aBatchWorld(made: (segment: Segment) => Segment = (segment) => segment) {
   const gate = new Gate();
   const clock = new FakeClock();
   const logger = new RecordingLogger();
   const jobs = new InMemoryJobStateRepository(gate, clock).put(aJob({ plan: aPlan({ totalTasks: 5, batchCount: 1 }) }));
   const batches = new InMemoryBatchRepository(gate, clock).put(aBatch());
-  const files = new FakeBatchFiles(aSegment(), gate);
+  const files = new FakeBatchFiles(made(aSegment()), gate);
   const queue = new FakeBatchQueue(gate);
   const stepFunctions = new FakeStepFunctions(gate);
   const process = (coordinatorId = 'me', places = 8) =>
@@ -62,7 +66,7 @@ export function aHolder(ports: HolderPorts, coordinatorId: string, places: numbe
   const pool = new FakeTransferPool(places);
   const signs = new WorkSigns(clock);
   const dispatcher = new TaskDispatcherService(pool, { taskMaxAttempts: 4, maxConnectionsPerHost: 10_000 }, clock, metrics, signs);
-  const settler = new SettleTokenService(stepFunctions, clock, logger);
+  const settler = new SettleTokenService(stepFunctions, clock, logger, metrics);
   const completeJob = new CompleteJobUseCase(jobs, new JobBatchesAdapter(batches, queue, clock), results, settler, clock, logger, metrics);
   const runBatch = new RunBatchUseCase(
     { coordinatorId, heartbeatIntervalMs: BATCH_BEAT_MS, ttlMs: { download: BATCH_TTL_MS } },

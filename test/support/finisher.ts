@@ -21,7 +21,7 @@ export function aFinisher() {
   const batches = new FakeJobBatches(gate);
   const results = new FakeJobResults(gate);
   const stepFunctions = new FakeStepFunctions(gate);
-  const settler = new SettleTokenService(stepFunctions, clock, logger);
+  const settler = new SettleTokenService(stepFunctions, clock, logger, metrics);
   const another = () => new CompleteJobUseCase(jobs, batches, results, settler, clock, logger, metrics);
   const completeJob = another();
   const cancelJob = new CancelJobUseCase(jobs, batches, completeJob, logger, metrics);

@@ -21,7 +21,7 @@ import { RecordingMetrics } from './fakes/recording-metrics.js';
 import { FakeClock } from './fake-clock.js';
 
 /** Everything that takes a job message in, on fakes that share one gate. `expander(batchSize)` is one of another process. */
-export function anIntake({ heartbeatEnabled = true } = {}) {
+export function anIntake({ heartbeatEnabled = true, maxBeatsPerSecond = Infinity } = {}) {
   const gate = new Gate();
   const clock = new FakeClock();
   const logger = new RecordingLogger();
@@ -34,27 +34,16 @@ export function anIntake({ heartbeatEnabled = true } = {}) {
   const manifest = new FakeManifest(gate);
   const segments = new FakeSegmentWriter(gate);
   const deadLetters = new FakeDeadLetters();
-  const settler = new SettleTokenService(stepFunctions, clock, logger);
+  const settler = new SettleTokenService(stepFunctions, clock, logger, metrics);
   const jobBatches = new JobBatchesAdapter(batches, queue, clock);
   const completeJob = new CompleteJobUseCase(jobs, jobBatches, results, settler, clock, logger, metrics);
   const cancelJob = new CancelJobUseCase(jobs, jobBatches, completeJob, logger, metrics);
-  const heartbeats = new TaskHeartbeatService({ maxBeatsPerSecond: 100 }, stepFunctions, jobs, cancelJob, clock, logger, metrics);
+  const heartbeats = new TaskHeartbeatService({ maxBeatsPerSecond }, stepFunctions, jobs, cancelJob, clock, logger, metrics);
   const enqueueBatches = new EnqueueBatchesUseCase(batches, queue, jobBatches, new JobCounterService(jobs));
   const expander = (batchSize: number) =>
     new ExpandJobUseCase(jobs, manifest, segments, enqueueBatches, completeJob, { batchSize }, clock, logger);
   const reopenJob = new ReopenJobUseCase(jobs, jobBatches, logger);
-  const acceptJob = new AcceptJobUseCase(
-    jobs,
-    results,
-    heartbeats,
-    stepFunctions,
-    settler,
-    completeJob,
-    reopenJob,
-    { heartbeatEnabled },
-    clock,
-    logger,
-  );
+  const acceptJob = new AcceptJobUseCase(jobs, results, heartbeats, settler, completeJob, reopenJob, { heartbeatEnabled }, clock, logger);
   const rejectMessage = new RejectMessageUseCase(settler, deadLetters, logger);
   const ports = { gate, clock, logger, metrics, jobs, batches, results, stepFunctions, queue, manifest, segments, deadLetters };
   return { ...ports, completeJob, cancelJob, reopenJob, enqueueBatches, acceptJob, expandJob: expander(5), rejectMessage, expander };

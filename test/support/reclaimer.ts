@@ -40,7 +40,7 @@ export function aReclaimWorld() {
   const reclaimer = (clock: FakeClock = world.clock, over: Partial<ReclaimSettings> & { maxAttempts?: number } = {}) => {
     const metrics = new RecordingMetrics();
     const leases = new LeaseService(batches, clock);
-    const settler = new SettleTokenService(stepFunctions, clock, logger);
+    const settler = new SettleTokenService(stepFunctions, clock, logger, metrics);
     const completeJob = new CompleteJobUseCase(
       jobs,
       new JobBatchesAdapter(batches, queue, clock),

@@ -35,7 +35,7 @@ export function aReopeningWorld() {
       jobs,
       new JobBatchesAdapter(batches, queue, clock),
       results,
-      new SettleTokenService(stepFunctions, clock, logger),
+      new SettleTokenService(stepFunctions, clock, logger, metrics),
       clock,
       logger,
       metrics,

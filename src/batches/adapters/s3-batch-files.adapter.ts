@@ -1,6 +1,8 @@
 import { HeadObjectCommand, S3ServiceException, type HeadObjectCommandOutput, type S3Client } from '@aws-sdk/client-s3';
 import {
   batchResultKeys,
+  brokenFile,
+  orBrokenFile,
   parseSegmentHeader,
   parseSegmentTask,
   type FailedLine,
@@ -18,13 +20,18 @@ export class S3BatchFilesAdapter extends BatchFilesPort {
   }
 
   async loadSegment(bucket: string, segmentKey: string, signal: AbortSignal): Promise<Segment> {
+    const at = { bucket, key: segmentKey };
     let header: ReturnType<typeof parseSegmentHeader> | undefined;
     const tasks: SegmentTask[] = [];
-    for await (const line of readLines(this.client, { bucket, key: segmentKey }, signal)) {
-      if (header === undefined) header = parseSegmentHeader(line);
-      else tasks.push(parseSegmentTask(line));
+    try {
+      for await (const line of readLines(this.client, at, signal)) {
+        if (header === undefined) header = parseSegmentHeader(line);
+        else tasks.push(parseSegmentTask(line));
+      }
+    } catch (error) {
+      throw orBrokenFile(at, error);
     }
-    if (header === undefined) throw new Error(`Segment s3://${bucket}/${segmentKey} is empty`);
+    if (header === undefined) throw brokenFile(at, 'is empty');
     return { ...header, tasks };
   }
 

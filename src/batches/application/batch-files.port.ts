@@ -40,6 +40,7 @@ export type TaskResult =
 
 /** The files of a batch in S3. */
 export abstract class BatchFilesPort {
+  /** @throws AppError: `reject` when the segment is gone or is not one, and stays so; anything else may pass */
   abstract loadSegment(bucket: string, segmentKey: string, signal: AbortSignal): Promise<Segment>;
   /** What can be known of a task that an earlier holder brought: the object in S3 tells, if it is still there. */
   abstract describeDone(segment: Segment, position: number): Promise<TaskResult>;

@@ -11,6 +11,6 @@ export abstract class BatchQueuePort {
    * @throws when a message could not be sent; sending again is harmless
    */
   abstract send(messages: readonly BatchMessage[], delayS?: number): Promise<void>;
-  /** Whether no message waits to be received, as far as the queue can tell: its figure is approximate. */
+  /** Whether no message waits to be received, now or after its delay, as far as the queue can tell: its figure is approximate. */
   abstract isEmpty(): Promise<boolean>;
 }

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { CompleteJobUseCase, type CountOutcome } from '../../export-jobs/index.js';
+import { CompleteJobUseCase, isCounting, type CountOutcome, type ExportJobEntity } from '../../export-jobs/index.js';
 import { AppError, AppLogger, Clock, retryUntil, toLoggable, type MonotonicMs } from '../../shared/index.js';
 import type { BatchEntity, Lease } from '../domain/batch.entity.js';
 import { Checkpoint } from '../domain/checkpoint.js';
@@ -122,13 +122,33 @@ export class RunBatchUseCase {
     try {
       const caughtUp = await this.insist(running, () => this.countUp(running, false));
       if (caughtUp?.kind === 'stop') running.stop('job-over');
-      const segment = await this.insist(running, () => this.files.loadSegment(bucket, batch.segmentKey, running.signal));
+      const segment = await this.insist(running, () => this.segmentOf(batch, bucket, running.signal));
       if (segment === undefined) return await this.close(running);
-      refuseOther(segment, batch);
       return await this.work(running, segment);
+    } catch (error) {
+      if (!isBroken(error)) throw error;
+      return await this.stallJob(running, error);
     } finally {
       await running.dispose();
     }
+  }
+
+  private async segmentOf(batch: BatchEntity, bucket: string, signal: AbortSignal): Promise<Segment> {
+    const segment = await this.files.loadSegment(bucket, batch.segmentKey, signal);
+    refuseOther(segment, batch);
+    return segment;
+  }
+
+  /** No holder could ever run this batch: its job ends at once and says why, rather than after everyone's tries and without a reason. */
+  private async stallJob(running: RunningBatch, { message }: AppError): Promise<RunOutcome> {
+    const { jobId, batchNo, run } = running.lease;
+    running.stop('job-over');
+    const reason =
+      `Batch ${batchNo} can never run: ${message}. The segments under input/ are needed until their job ends: look for what removes or ` +
+      'changes them (a lifecycle rule, a clean-up), then start a new execution.';
+    const isStill = (job: ExportJobEntity): boolean => isCounting(job.status) && job.run === run;
+    await this.completeJob.stall(jobId, reason, isStill, { batchNo, reason: message });
+    return this.close(running);
   }
 
   private async work(running: RunningBatch, segment: Segment): Promise<RunOutcome> {
@@ -197,6 +217,7 @@ export class RunBatchUseCase {
         try {
           return { done: true, value: await attempt() };
         } catch (error) {
+          if (isBroken(error)) throw error;
           this.logger.warn('A step of a batch failed; it is tried again', { jobId, batchNo, error: toLoggable(error) });
           return { done: false };
         }
@@ -219,14 +240,19 @@ export class RunBatchUseCase {
   }
 }
 
-/** A segment that is not this batch's would make it never end, or end wrongly: the batch is left to whoever can do better. */
+/** What was asked for is at fault, and no further try will find it otherwise. */
+function isBroken(error: unknown): error is AppError {
+  return error instanceof AppError && error.disposition === 'reject';
+}
+
+/** A segment that is not this batch's would make it never end, or end wrongly. */
 function refuseOther(segment: Segment, batch: BatchEntity): void {
   if (segment.jobId === batch.jobId && segment.batchNo === batch.batchNo && segment.tasks.length === batch.totalTasks) return;
   throw new AppError(
     'SEGMENT_MISMATCH',
     `${batch.segmentKey} is not the segment of batch ${batch.batchNo} with ${batch.totalTasks} tasks`,
     {
-      disposition: 'yield',
+      disposition: 'reject',
     },
   );
 }

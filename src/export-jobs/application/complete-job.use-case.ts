@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { AppLogger, Clock, Metrics, newId, Semaphore } from '../../shared/index.js';
+import { AppLogger, Clock, Metrics, newId, Semaphore, toLoggable, type LogFields } from '../../shared/index.js';
 import { failureAnswer, summarize, type FailedTask } from '../domain/answer.js';
 import { isTerminal, type Callback, type ExportJobEntity, type JobError, type JobOutcome } from '../domain/export-job.entity.js';
 import { JobStateVO } from '../domain/job-state.vo.js';
@@ -25,6 +25,7 @@ const MANIFESTS_AT_ONCE = 8;
  * 4. Read again: still FINALIZING and of this run, or nothing is answered.
  * 5. The token's one answer.              Crash: repeated; then the token says gone, which is recorded as such.
  * 6. → the outcome's status.              Crash before: the orchestrator finds the job FINALIZING for a minute and calls this again.
+ *    Of two finishers that overlap, the one whose answer was taken has the last word on `callback`.
  */
 @Injectable()
 export class CompleteJobUseCase {
@@ -55,6 +56,13 @@ export class CompleteJobUseCase {
     });
   }
 
+  /** Begins or joins a finish and does not wait for it: Step Functions, or the key of a state machine, may keep it for hours. */
+  help(jobId: string): void {
+    this.complete(jobId).catch((error: unknown) =>
+      this.logger.warn('Job could not be finished by the way; the orchestrator tries again', { jobId, error: toLoggable(error) }),
+    );
+  }
+
   /** A batch's last count came in: when the job adds up by it, it is ended there and then. */
   async completeAfter(counted: CountOutcome): Promise<void> {
     if (counted.kind === 'counted' && JobStateVO.of(counted.job).addsUp) await this.complete(counted.job.jobId);
@@ -81,6 +89,20 @@ export class CompleteJobUseCase {
         if (outcome !== 'not-yet') return outcome;
       }
     });
+  }
+
+  /**
+   * Ends a job that cannot go on as JobStalled, IF it is still so: counted, and said with what was found of it. Waits for Step Functions
+   * as long as it takes.
+   */
+  async stall(jobId: string, reason: string, isStill: (job: ExportJobEntity) => boolean, found: LogFields): Promise<void> {
+    let wasStill = false;
+    const message = `${reason} Its files that are done stay.`;
+    const outcome = await this.fail(jobId, { code: 'JobStalled', message }, (job) => (wasStill = isStill(job)));
+    // One that another has ended before was not ended by this.
+    if (outcome === 'not-yet' || !wasStill) return;
+    this.metrics.increment('jobs_stalled_total');
+    this.logger.error('Job stalled', { jobId, ...found });
   }
 
   /** Aborts what waits for Step Functions and resolves when no finisher of this process runs any more. */
@@ -132,6 +154,8 @@ export class CompleteJobUseCase {
     if (callback === undefined) return 'interrupted';
     const ended = await this.jobs.end(job.jobId, job.run, outcome, { resultKey, callback });
     if (ended.kind === 'written') this.reportEnd(ended.job, callback);
+    // Another finisher has ended it, perhaps by finding the token gone that we have answered.
+    else if (callback === 'success' || callback === 'failure') await this.jobs.recordAnswer(job.jobId, job.run, callback);
     return 'ended';
   }
 

@@ -62,6 +62,8 @@ export abstract class JobStateRepositoryPort {
     outcome: JobOutcome,
     answered: { resultKey?: string; callback: Callback },
   ): Promise<ConditionalWrite>;
+  /** What the token was answered, IF same run and the job was ended by a finisher that found the token gone. */
+  abstract recordAnswer(jobId: string, run: number, callback: 'success' | 'failure'): Promise<ConditionalWrite>;
   /** PROCESSING | DOWNLOADING → CANCELLED, IF same run and the row carries this (dead) token. */
   abstract cancelDead(jobId: string, run: number, taskToken: string): Promise<ConditionalWrite>;
   /**

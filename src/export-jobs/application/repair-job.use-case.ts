@@ -15,8 +15,17 @@ export type RepairOutcome = 'alive' | 'counted' | 'quiet' | 'stalled';
 /** What the former look at a job's batches showed. */
 interface Look {
   at: MonotonicMs;
-  batches: Map<number, { work: string; beat: string; enqueuedAt: string; enqueuedSince: MonotonicMs }>;
+  batches: Map<number, LookedAt>;
   sentAt: MonotonicMs;
+}
+
+interface LookedAt {
+  work: string;
+  beat: string;
+  enqueuedAt: string;
+  enqueuedSince: MonotonicMs;
+  /** Queued: unclaimed since then, however often its message was sent. */
+  waitsSince?: MonotonicMs;
 }
 
 /** What a repair stands on, as one thing to hand over. */
@@ -80,16 +89,13 @@ export class RepairJobUseCase {
 
   /** Ends the job as JobStalled, unless it has moved since. Waits for Step Functions as long as it takes. */
   async giveUp(job: ExportJobEntity, quietMs: number): Promise<void> {
-    const { completeJob, logger, metrics } = this.services;
     const seconds = Math.round(quietMs / 1_000);
-    const message =
+    const reason =
       `No progress for ${seconds} s: nothing of this job moved, waited for a source, or waited for a worker. ` +
-      'Its files that are done stay; start the execution again to fetch the rest.';
+      'Start the execution again to fetch the rest.';
     const isStill = (current: ExportJobEntity): boolean =>
       isCounting(current.status) && current.run === job.run && current.lastProgressAt === job.lastProgressAt;
-    if ((await completeJob.fail(job.jobId, { code: 'JobStalled', message }, isStill)) === 'not-yet') return;
-    metrics.increment('jobs_stalled_total');
-    logger.error('Job stalled', { jobId: job.jobId, quietS: seconds, progress: JobStateVO.of(job).progress });
+    await this.services.completeJob.stall(job.jobId, reason, isStill, { quietS: seconds, progress: JobStateVO.of(job).progress });
   }
 
   /** Forgets the jobs that are not looked after any more. */
@@ -143,21 +149,28 @@ export class RepairJobUseCase {
 
 function lookAt(rows: readonly BatchSummary[], former: Look | undefined, now: MonotonicMs): Look {
   const batches = rows.map((row) => {
-    const before = former?.batches.get(row.batchNo);
-    const enqueuedSince = before?.enqueuedAt === row.enqueuedAt ? before.enqueuedSince : now;
-    return [row.batchNo, { work: workOf(row), beat: beatOf(row), enqueuedAt: row.enqueuedAt, enqueuedSince }] as const;
+    const { batchNo, enqueuedAt, status } = row;
+    const before = former?.batches.get(batchNo);
+    const work = workOf(row);
+    const enqueuedSince = before?.enqueuedAt === enqueuedAt ? before.enqueuedSince : now;
+    // A claim since the former look shows in its work: then this is another wait.
+    const stillWaits = before?.work === work ? before.waitsSince : undefined;
+    const waits = status === 'queued' ? { waitsSince: stillWaits ?? now } : {};
+    return [batchNo, { work, beat: beatOf(row), enqueuedAt, enqueuedSince, ...waits }] as const;
   });
   return { at: now, batches: new Map(batches), sentAt: former?.sentAt ?? -Infinity };
 }
 
 function signOf(row: BatchSummary, former: Look | undefined, look: Look, now: MonotonicMs): BatchSign {
   const before = former?.batches.get(row.batchNo);
+  const { enqueuedSince = now, waitsSince = now } = look.batches.get(row.batchNo) ?? {};
   const isRunning = row.status === 'running';
   return {
     ...row,
     moved: isRunning && before?.work !== workOf(row),
     waitsForHost: isRunning && (row.pausedMs ?? 0) > 0 && before?.beat !== beatOf(row),
-    queuedMs: now - (look.batches.get(row.batchNo)?.enqueuedSince ?? now),
+    queuedMs: now - enqueuedSince,
+    waitedMs: now - waitsSince,
   };
 }
 

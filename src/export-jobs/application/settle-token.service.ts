@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import { AppLogger, Clock, retryUntil, type MonotonicMs } from '../../shared/index.js';
+import { AppLogger, Clock, Metrics, retryUntil, type MonotonicMs } from '../../shared/index.js';
 import type { Callback } from '../domain/export-job.entity.js';
-import { StepFunctionsPort, type TokenAnswer } from './step-functions.port.js';
+import { PERMISSIONS_NEEDED, StepFunctionsPort, type TokenAnswer } from './step-functions.port.js';
 
 export type Answer = { kind: 'success'; output: string } | { kind: 'failure'; error: string; cause: string };
 
@@ -19,6 +19,7 @@ export class SettleTokenService {
     private readonly stepFunctions: StepFunctionsPort,
     private readonly clock: Clock,
     private readonly logger: AppLogger,
+    private readonly metrics: Metrics,
   ) {}
 
   /** @returns `undefined` when aborted before any answer came: the row stays FINALIZING and another finisher repeats it. */
@@ -30,6 +31,7 @@ export class SettleTokenService {
       async (attempt) => {
         if (keyUnusableSince !== undefined && this.clock.monotonicMs() - keyUnusableSince > KEY_PATIENCE_MS) shown = undefined;
         const said = await this.send(taskToken, shown);
+        if (said.kind !== 'accepted') this.metrics.increment('settle_failure_total', { reason: said.kind });
         switch (said.kind) {
           case 'accepted':
             return { done: true, value: shown?.kind ?? 'failure' };
@@ -40,6 +42,11 @@ export class SettleTokenService {
             replyLost ||= said.maybeApplied;
             this.logger.warn('Task token could not be answered yet', { jobId, attempt, reason: said.reason });
             return { done: false };
+          case 'not-allowed': {
+            const { reason, detail } = said;
+            this.logger.error(`Task token cannot be answered: ${PERMISSIONS_NEEDED}`, { jobId, attempt, reason, detail });
+            return { done: false };
+          }
           case 'answer-unusable':
             this.logger.error('Step Functions refuses the form of an answer; the barest one is sent', {
               jobId,

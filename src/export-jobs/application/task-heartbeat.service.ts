@@ -1,15 +1,22 @@
 import { Injectable } from '@nestjs/common';
-import { AppLogger, Clock, Metrics, toLoggable, type MonotonicMs } from '../../shared/index.js';
+import { AppLogger, Clock, Metrics, retryUntil, toLoggable, type BackoffPolicy, type MonotonicMs } from '../../shared/index.js';
 import type { ExportJobEntity } from '../domain/export-job.entity.js';
 import { JobStateVO } from '../domain/job-state.vo.js';
 import { CancelJobUseCase } from './cancel-job.use-case.js';
 import { JobStateRepositoryPort } from './job-state-repository.port.js';
-import { StepFunctionsPort, type TokenAnswer } from './step-functions.port.js';
+import { PERMISSIONS_NEEDED, StepFunctionsPort, type TokenAnswer } from './step-functions.port.js';
 
 /** Share of a turn's beats that may be answered InvalidToken before our own configuration is the likelier cause. */
 const MOSTLY_INVALID = 0.5;
 const ENOUGH_BEATS_TO_JUDGE = 4;
 const OUR_CONFIGURATION = 'Step Functions does not know the tokens of jobs: check region and account of this service; nothing is cancelled';
+
+/** Between the tries of a proof, half a minute's in all: a throttled account says nothing about a token. */
+const PROOF_BACKOFF: BackoffPolicy = { baseMs: 500, capMs: 20_000 };
+const PROOF_TRIES = 8;
+
+/** What a beat proved of a token. `unproved`: Step Functions did not say, or there was no time to ask. */
+export type TokenProof = { kind: 'alive' } | { kind: 'dead' } | { kind: 'unproved'; reason: string };
 
 /** What the beats of one turn were answered, as far as it can only be judged together. */
 interface TurnAnswers {
@@ -73,6 +80,22 @@ export class TaskHeartbeatService {
     await this.judge(alone);
   }
 
+  /** Whether somebody waits for this token, whatever job it belongs to: a beat of its own, in the same bucket; cancels nothing. */
+  async prove(taskToken: string, signal: AbortSignal): Promise<TokenProof> {
+    const proof = await retryUntil<TokenProof>(
+      async (attempt) => {
+        await this.placeInBucket(signal);
+        if (signal.aborted) return { done: false };
+        const answer = await this.call(taskToken);
+        if (answer.kind === 'accepted') return { done: true, value: { kind: 'alive' } };
+        if (answer.kind === 'gone' || answer.kind === 'invalid-token') return { done: true, value: { kind: 'dead' } };
+        return attempt < PROOF_TRIES ? { done: false } : { done: true, value: { kind: 'unproved', reason: answer.reason } };
+      },
+      { clock: this.clock, backoff: PROOF_BACKOFF, signal },
+    );
+    return proof ?? { kind: 'unproved', reason: 'interrupted' };
+  }
+
   /** Forgets what was accepted for tokens that are not beaten any more. */
   retain(jobs: readonly ExportJobEntity[]): void {
     const tokens = new Set(jobs.map((job) => job.taskToken));
@@ -111,17 +134,10 @@ export class TaskHeartbeatService {
   }
 
   private async send(job: ExportJobEntity, taskToken: string, turn: TurnAnswers): Promise<TokenAnswer> {
-    const sentAt = this.clock.monotonicMs();
     const sentAtIso = this.clock.nowIso();
-    this.metrics.increment('heartbeat_sent_total');
-    const answer = await this.stepFunctions.sendHeartbeat(taskToken);
-    this.metrics.observe('heartbeat_duration_seconds', (this.clock.monotonicMs() - sentAt) / 1_000);
-    // Gone is counted where it is known whether the job was still waiting for its token.
-    if (answer.kind !== 'accepted' && answer.kind !== 'gone') this.metrics.increment('heartbeat_failure_total', { reason: answer.kind });
+    const answer = await this.call(taskToken);
     switch (answer.kind) {
       case 'accepted':
-        this.metrics.increment('heartbeat_success_total');
-        this.acceptedAt.set(taskToken, sentAt);
         this.logger.debug('Task heartbeat accepted', { jobId: job.jobId, progress: JobStateVO.of(job).progress });
         await this.jobs.recordHeartbeat(job.jobId, taskToken, sentAtIso);
         break;
@@ -131,12 +147,30 @@ export class TaskHeartbeatService {
       case 'invalid-token':
         turn.invalid.push({ job, taskToken });
         break;
+      case 'not-allowed': {
+        const { reason, detail } = answer;
+        note(turn, 'error', `Task heartbeats are refused: ${PERMISSIONS_NEEDED}`, job, { reason, detail });
+        break;
+      }
       case 'unavailable':
       case 'key-unusable':
       case 'answer-unusable':
         note(turn, 'warn', 'Task heartbeats failed; the work goes on', job, { reason: answer.reason });
         break;
     }
+    return answer;
+  }
+
+  private async call(taskToken: string): Promise<TokenAnswer> {
+    const sentAt = this.clock.monotonicMs();
+    this.metrics.increment('heartbeat_sent_total');
+    const answer = await this.stepFunctions.sendHeartbeat(taskToken);
+    this.metrics.observe('heartbeat_duration_seconds', (this.clock.monotonicMs() - sentAt) / 1_000);
+    if (answer.kind === 'accepted') {
+      this.metrics.increment('heartbeat_success_total');
+      this.acceptedAt.set(taskToken, sentAt);
+    } else if (answer.kind !== 'gone') this.metrics.increment('heartbeat_failure_total', { reason: answer.kind });
+    // Gone is counted where it is known whether the job was still waiting for its token.
     return answer;
   }
 

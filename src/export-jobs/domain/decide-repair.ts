@@ -11,6 +11,8 @@ export interface BatchSign extends BatchCount {
   waitsForHost: boolean;
   /** Queued: its message has been due for so long, as far as this process has seen. */
   queuedMs: number;
+  /** Queued: it has waited for so long in all, through every message that was sent again meanwhile. */
+  waitedMs: number;
 }
 
 export interface RepairSurroundings {
@@ -33,7 +35,9 @@ export interface RepairDecision {
 /**
  * What a job without progress needs. Running work that moves, or waits because its host asked for it, is alive; so is queued work
  * while someone takes batches in. A message counts as lost when the queue is empty, or when it has been due for a whole stall
- * timeout: the messages of other jobs may keep the queue full for ever.
+ * timeout: the messages of other jobs may keep the queue full for ever. In such a queue it is most likely not lost at all, and a backlog
+ * of hours must not grow by every batch every ten minutes: each further one is due for as long as the batch had waited before it. So the
+ * distance doubles, a day's wait costs a batch eight messages, and one that is lost all the same makes a wait twice as long.
  */
 export function decideRepair(
   job: ExportJobEntity,
@@ -55,5 +59,5 @@ export function decideRepair(
 }
 
 function isLost(batch: BatchSign, around: RepairSurroundings, limits: { stallTimeoutMs: number }): boolean {
-  return around.queueIsEmpty || batch.queuedMs >= limits.stallTimeoutMs;
+  return around.queueIsEmpty || batch.queuedMs >= Math.max(limits.stallTimeoutMs, batch.waitedMs - batch.queuedMs);
 }

@@ -1,7 +1,7 @@
 import type { BatchCount } from './export-job.entity.js';
 
-/** What of a batch decides where a reopened job starts. */
-export interface EndedBatch {
+/** A batch as the former run left it, ended or not: what of it decides where the reopened job starts. */
+export interface FormerBatch {
   batchNo: number;
   status: string;
   totalTasks: number;
@@ -19,7 +19,7 @@ export interface ReopenedCounts {
 }
 
 /** Nothing of it runs again: it keeps its results, and the reopened job has it ended from the start. */
-export function isWhollyDone(batch: Omit<EndedBatch, 'batchNo' | 'bytes'>): boolean {
+export function isWhollyDone(batch: Omit<FormerBatch, 'batchNo' | 'bytes'>): boolean {
   return batch.status === 'succeeded' && batch.failed === 0 && batch.completed === batch.totalTasks;
 }
 
@@ -28,7 +28,7 @@ export function isWhollyDone(batch: Omit<EndedBatch, 'batchNo' | 'bytes'>): bool
  * stands in `batchProgress` with what the counters hold of it, or its first count would add that again; one that is wholly done is
  * ended, or it could never be counted. What a batch does between this look and its move, the next count brings in.
  */
-export function countsOnReopening(batches: readonly EndedBatch[]): ReopenedCounts {
+export function countsOnReopening(batches: readonly FormerBatch[]): ReopenedCounts {
   const endedBatches = new Set<number>();
   const batchProgress = new Map<number, BatchCount>();
   let completed = 0;

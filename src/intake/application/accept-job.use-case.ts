@@ -9,7 +9,6 @@ import {
   ReopenJobUseCase,
   requestKey,
   SettleTokenService,
-  StepFunctionsPort,
   TaskHeartbeatService,
   type ExportJobEntity,
 } from '../../export-jobs/index.js';
@@ -35,7 +34,6 @@ export class AcceptJobUseCase {
     private readonly jobs: JobStateRepositoryPort,
     private readonly results: JobResultsPort,
     private readonly heartbeats: TaskHeartbeatService,
-    private readonly stepFunctions: StepFunctionsPort,
     private readonly settler: SettleTokenService,
     private readonly completeJob: CompleteJobUseCase,
     private readonly reopenJob: ReopenJobUseCase,
@@ -95,7 +93,7 @@ export class AcceptJobUseCase {
     signal: AbortSignal,
   ): Promise<AcceptOutcome | 'look-again'> {
     const { jobId, taskToken = '' } = request;
-    if (!(await this.isAlive(taskToken))) {
+    if (!(await this.isAlive(taskToken, signal))) {
       this.logger.info('Job message acknowledged: its token is gone', { jobId, status: job.status });
       return 'acknowledge';
     }
@@ -108,7 +106,7 @@ export class AcceptJobUseCase {
       await this.helpToFinish(jobId, look, signal);
       return 'look-again';
     }
-    if (job.taskToken !== undefined && (await this.isAlive(job.taskToken)))
+    if (job.taskToken !== undefined && (await this.isAlive(job.taskToken, signal)))
       return this.refuse(request, 'Another execution with this jobId is running.', signal);
     const replaced = await this.jobs.replaceToken(job, taskToken);
     if (replaced.kind === 'written') this.logger.info('Job goes on with a new task token', { jobId, attempt: replaced.job.attempt });
@@ -116,7 +114,7 @@ export class AcceptJobUseCase {
   }
 
   private async helpToFinish(jobId: string, look: number, signal: AbortSignal): Promise<void> {
-    await this.completeJob.complete(jobId);
+    this.completeJob.help(jobId);
     if (look > MAX_LOOKS)
       throw new AppError('JOB_STILL_FINALIZING', 'The job is still being answered; the message comes again', { disposition: 'yield' });
     await this.clock.sleep(Math.min(LOOK_AGAIN.capMs, LOOK_AGAIN.baseMs * 2 ** (look - 1)), signal);
@@ -149,20 +147,11 @@ export class AcceptJobUseCase {
   }
 
   /** @throws when Step Functions did not say: then nothing about the token is known. */
-  private async isAlive(taskToken: string): Promise<boolean> {
-    const answer = await this.stepFunctions.sendHeartbeat(taskToken);
-    switch (answer.kind) {
-      case 'accepted':
-        return true;
-      case 'gone':
-      case 'invalid-token':
-        return false;
-      case 'unavailable':
-      case 'key-unusable':
-      case 'answer-unusable':
-        throw new AppError('TOKEN_UNPROVED', `Step Functions did not say whether a token is alive: ${answer.reason}`, {
-          disposition: 'retry',
-        });
-    }
+  private async isAlive(taskToken: string, signal: AbortSignal): Promise<boolean> {
+    const proof = await this.heartbeats.prove(taskToken, signal);
+    if (proof.kind !== 'unproved') return proof.kind === 'alive';
+    throw new AppError('TOKEN_UNPROVED', `Step Functions did not say whether a token is alive: ${proof.reason}`, {
+      disposition: signal.aborted ? 'yield' : 'retry',
+    });
   }
 }

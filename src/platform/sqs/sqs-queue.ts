@@ -23,6 +23,7 @@ const CALL_TIMEOUT_MS = 30_000;
 
 export interface QueueAttributes {
   visibilityTimeoutS: number;
+  /** That wait to be received, now or after their delay; those in a consumer's hands do not. */
   approximateMessages: number;
 }
 
@@ -81,12 +82,12 @@ export class SqsQueue {
   async attributes(signal?: AbortSignal): Promise<QueueAttributes> {
     const command = new GetQueueAttributesCommand({
       QueueUrl: this.url,
-      AttributeNames: ['VisibilityTimeout', 'ApproximateNumberOfMessages'],
+      AttributeNames: ['VisibilityTimeout', 'ApproximateNumberOfMessages', 'ApproximateNumberOfMessagesDelayed'],
     });
     const { Attributes } = await this.#call('GetQueueAttributes', signal, (abortSignal) => this.client.send(command, { abortSignal }));
     return {
       visibilityTimeoutS: Number(Attributes?.['VisibilityTimeout']),
-      approximateMessages: Number(Attributes?.['ApproximateNumberOfMessages']),
+      approximateMessages: Number(Attributes?.['ApproximateNumberOfMessages']) + Number(Attributes?.['ApproximateNumberOfMessagesDelayed']),
     };
   }
 

@@ -90,7 +90,7 @@ function aWorld({ documents, jobsTable, batchesTable }: Awaited<ReturnType<typeo
   const counter = new JobCounterService(jobs);
   const leases = new LeaseService(batches, clock);
   const pool = new RatedPool(CAPACITY);
-  const settler = new SettleTokenService(new FakeStepFunctions(), clock, logger);
+  const settler = new SettleTokenService(new FakeStepFunctions(), clock, logger, metrics);
   const completeJob = new CompleteJobUseCase(jobs, jobBatches, new FakeJobResults(), settler, clock, logger, metrics);
   const runBatch = new RunBatchUseCase(
     { coordinatorId: 'bench', heartbeatIntervalMs: HEARTBEAT_MS, ttlMs: {} },

@@ -144,6 +144,12 @@ export class InMemoryJobStateRepository extends JobStateRepositoryPort {
     });
   }
 
+  recordAnswer(jobId: string, run: number, callback: 'success' | 'failure'): Promise<ConditionalWrite> {
+    return this.#write('recordAnswer', jobId, (job) =>
+      job.run === run && (job.callback === 'gone' || job.callback === 'unknown') ? { ...job, callback } : undefined,
+    );
+  }
+
   cancelDead(jobId: string, run: number, taskToken: string): Promise<ConditionalWrite> {
     return this.#write('cancelDead', jobId, ({ taskToken: carried, ...job }) => {
       if (!isCounting(job.status) || job.run !== run || carried !== taskToken) return undefined;

@@ -1,6 +1,6 @@
 import { GetCommand, type DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { batchGet, conditionalPut, conditionalUpdate, type ConditionalUpdate } from '../../../platform/dynamodb/index.js';
-import { expiryS, toLoggable, type AppLogger, type Clock } from '../../../shared/index.js';
+import { expiryS, type AppLogger, type Clock } from '../../../shared/index.js';
 import {
   JobStateRepositoryPort,
   type ConditionalWrite,
@@ -13,6 +13,7 @@ import type { ActiveStatus, Callback, ExpansionPlan, ExportJobEntity, JobOutcome
 import { ROW_VERSION, toJobEntity } from './job-row.schema.js';
 import { JobStatusIndex } from './job-status-index.js';
 import { reopenUpdate } from './reopen-update.js';
+import { UnreadableRows } from './unreadable-rows.js';
 
 // The parts of the conditions; each write below says which race its own closes.
 const SAME_RUN = '#run = :run';
@@ -23,6 +24,7 @@ const BATCH_NOT_ENDED = '(attribute_not_exists(endedBatches) OR NOT contains(end
 const TOKEN_AS_OBSERVED = 'taskToken = :token';
 const COUNTERS_AS_OBSERVED = 'completedTasks = :completed AND failedTasks = :failed';
 const PROGRESS_AS_OBSERVED = 'lastProgressAt = :progress';
+const ANSWERER_UNKNOWN = 'callback IN (:gone, :unknown)';
 
 const NAMES = { '#status': 'status', '#run': 'run' };
 const COUNTING_VALUES = { ':processing': 'PROCESSING', ':downloading': 'DOWNLOADING' };
@@ -35,15 +37,17 @@ export interface JobTableSettings {
 
 export class DynamoDbJobStateRepositoryAdapter extends JobStateRepositoryPort {
   private readonly index: JobStatusIndex;
+  private readonly unreadable: UnreadableRows;
 
   constructor(
     private readonly client: DynamoDBDocumentClient,
     private readonly settings: JobTableSettings,
     private readonly clock: Clock,
-    private readonly logger: AppLogger,
+    logger: AppLogger,
   ) {
     super();
     this.index = new JobStatusIndex(client, settings);
+    this.unreadable = new UnreadableRows(clock, logger);
   }
 
   async createIfAbsent(job: NewJob): Promise<{ kind: 'created' | 'exists'; job: ExportJobEntity }> {
@@ -235,6 +239,22 @@ export class DynamoDbJobStateRepositoryAdapter extends JobStateRepositoryPort {
     });
   }
 
+  async recordAnswer(jobId: string, run: number, callback: 'success' | 'failure'): Promise<ConditionalWrite> {
+    // A finisher that came second has ended the job by what the token told him, gone; only an ended job has a `callback`.
+    return this.update(jobId, {
+      UpdateExpression: 'SET callback = :callback, updatedAt = :now',
+      ConditionExpression: [SAME_RUN, ANSWERER_UNKNOWN].join(' AND '),
+      ExpressionAttributeNames: { '#run': 'run' },
+      ExpressionAttributeValues: {
+        ':run': run,
+        ':gone': 'gone' satisfies Callback,
+        ':unknown': 'unknown' satisfies Callback,
+        ':callback': callback,
+        ':now': this.clock.nowIso(),
+      },
+    });
+  }
+
   async cancelDead(jobId: string, run: number, taskToken: string): Promise<ConditionalWrite> {
     // Never out of FINALIZING, where our own answer closes the token; never a job that has got a live token since.
     const now = this.clock.nowIso();
@@ -278,11 +298,7 @@ export class DynamoDbJobStateRepositoryAdapter extends JobStateRepositoryPort {
     try {
       return [toJobEntity(item)];
     } catch (error) {
-      this.logger.error('A job row cannot be read and is left alone', {
-        jobId: item.jobId,
-        version: item.v,
-        error: toLoggable(error).name,
-      });
+      this.unreadable.report(item, error);
       return [];
     }
   }

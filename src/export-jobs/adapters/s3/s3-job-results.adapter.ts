@@ -1,18 +1,30 @@
 import type { S3Client } from '@aws-sdk/client-s3';
-import { readLines, readText, writeLines, writeText } from '../../../platform/s3/index.js';
+import { readLines, readText, writeLines, writeText, type S3Location } from '../../../platform/s3/index.js';
 import type { BatchSummary, ResultFile } from '../../application/job-batches.port.js';
+import { AppError, type AppLogger } from '../../../shared/index.js';
 import { JobResultsPort } from '../../application/job-results.port.js';
 import { summarize, type FailedTask } from '../../domain/answer.js';
 import type { ExportJobEntity } from '../../domain/export-job.entity.js';
 import { failedManifestKey, manifestKey } from '../../domain/export-layout.js';
-import { parseFailedLine, type FailedLine } from './result-line.schema.js';
+import { orBrokenFile } from './broken-file.js';
+import { parseFailedLine } from './result-line.schema.js';
 import { parseSegmentHeader, parseSegmentTask } from './segment.schema.js';
 
 /** More could not be shown in a `cause` of 32,768 bytes. */
 const FIRST_FAILURES = 100;
 
+/** A batch whose failed tasks are missing in `failed.jsonl`, or some of them. */
+interface Unlisted {
+  batchNo: number;
+  failed: number;
+  reason: string;
+}
+
 export class S3JobResultsAdapter extends JobResultsPort {
-  constructor(private readonly client: S3Client) {
+  constructor(
+    private readonly client: S3Client,
+    private readonly logger: AppLogger,
+  ) {
     super();
   }
 
@@ -28,7 +40,13 @@ export class S3JobResultsAdapter extends JobResultsPort {
     const { bucket } = job.destination;
     const firstFailures: FailedTask[] = [];
     const failedKey = failedManifestKey(job.destination, job.jobId, job.run);
-    await writeLines(this.client, { bucket, key: failedKey }, this.failedTasks(bucket, batches, firstFailures));
+    const unlisted: Unlisted[] = [];
+    await writeLines(this.client, { bucket, key: failedKey }, this.failedTasks(bucket, batches, firstFailures, unlisted));
+    if (unlisted.length > 0)
+      this.logger.error('failed.jsonl lacks tasks that failed: what tells of them is broken; the job is answered all the same', {
+        jobId: job.jobId,
+        unlisted,
+      });
 
     const resultKey = manifestKey(job.destination, job.jobId, job.run);
     const manifest = {
@@ -39,35 +57,61 @@ export class S3JobResultsAdapter extends JobResultsPort {
         PENDING: [],
       },
       ...summarize(job, resultKey),
-      failedManifest: { bucket, key: failedKey },
+      failedManifest: { bucket, key: failedKey, ...(unlisted.length === 0 ? {} : { unlisted }) },
     };
     await writeText(this.client, { bucket, key: resultKey }, JSON.stringify(manifest, null, 2), 'application/json');
     return { resultKey, firstFailures };
   }
 
-  /** The lines of `failed.jsonl`, a manifest of what failed with whole URLs; the first few are collected on the way. */
-  private async *failedTasks(bucket: string, batches: readonly BatchSummary[], first: FailedTask[]): AsyncIterable<string> {
-    for (const batch of batches) {
-      if (batch.failed === 0 || batch.resultKeys === undefined) continue;
-      const failures = new Map<number, FailedLine>();
-      for await (const line of readLines(this.client, { bucket, key: batch.resultKeys.failed.key })) {
-        const failure = parseFailedLine(line);
-        failures.set(failure.index, failure);
-        if (first.length < FIRST_FAILURES) first.push(failure);
+  /**
+   * The lines of `failed.jsonl`, a manifest of what failed with whole URLs; the first few are collected on the way. A file that is broken
+   * for good costs its batch's lines, not the job its answer: the counts know better, and no finisher would ever find it mended.
+   */
+  private async *failedTasks(
+    bucket: string,
+    batches: readonly BatchSummary[],
+    first: FailedTask[],
+    unlisted: Unlisted[],
+  ): AsyncIterable<string> {
+    for (const { batchNo, failed, resultKeys, segmentKey } of batches) {
+      if (failed === 0 || resultKeys === undefined) continue;
+      try {
+        const failures = await this.failuresOf({ bucket, key: resultKeys.failed.key }, first);
+        yield* this.segmentLines({ bucket, key: segmentKey }, failures);
+      } catch (error) {
+        if (!(error instanceof AppError && error.disposition === 'reject')) throw error;
+        unlisted.push({ batchNo, failed, reason: error.message });
       }
-      yield* this.segmentLines(bucket, batch.segmentKey, failures);
     }
   }
 
-  private async *segmentLines(bucket: string, segmentKey: string, failures: ReadonlyMap<number, FailedLine>): AsyncIterable<string> {
-    let index: number | undefined;
-    for await (const line of readLines(this.client, { bucket, key: segmentKey })) {
-      if (index === undefined) {
-        index = parseSegmentHeader(line).firstIndex;
-        continue;
+  private async failuresOf(at: S3Location, first: FailedTask[]): Promise<Set<number>> {
+    const indexes = new Set<number>();
+    try {
+      for await (const line of readLines(this.client, at)) {
+        const failure = parseFailedLine(line);
+        indexes.add(failure.index);
+        if (first.length < FIRST_FAILURES) first.push(failure);
       }
-      if (failures.has(index)) yield JSON.stringify(parseSegmentTask(line));
-      index++;
+    } catch (error) {
+      throw orBrokenFile(at, error);
+    }
+    return indexes;
+  }
+
+  private async *segmentLines(at: S3Location, failures: ReadonlySet<number>): AsyncIterable<string> {
+    let index: number | undefined;
+    try {
+      for await (const line of readLines(this.client, at)) {
+        if (index === undefined) {
+          index = parseSegmentHeader(line).firstIndex;
+          continue;
+        }
+        if (failures.has(index)) yield JSON.stringify(parseSegmentTask(line));
+        index++;
+      }
+    } catch (error) {
+      throw orBrokenFile(at, error);
     }
   }
 }

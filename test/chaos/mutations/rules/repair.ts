@@ -49,8 +49,16 @@ export const REPAIR_MUTATIONS: readonly Mutation[] = [
     rule: 'In spite of visible messages once enqueuedAt stood still for the stall timeout',
     fault: 'a queue that is never empty hides a lost message for ever',
     file: DECISION,
-    find: 'return around.queueIsEmpty || batch.queuedMs >= limits.stallTimeoutMs;',
+    find: 'return around.queueIsEmpty || batch.queuedMs >= Math.max(limits.stallTimeoutMs, batch.waitedMs - batch.queuedMs);',
     replace: 'return around.queueIsEmpty && batch.queuedMs < limits.stallTimeoutMs * 9;',
+    specs: ON_DECISION,
+  },
+  {
+    rule: 'In spite of visible messages once enqueuedAt stood still for the stall timeout',
+    fault: 'a backlog of hours grows by each of its batches every ten minutes',
+    file: DECISION,
+    find: 'Math.max(limits.stallTimeoutMs, batch.waitedMs - batch.queuedMs)',
+    replace: 'Math.max(limits.stallTimeoutMs, batch.queuedMs - batch.waitedMs)',
     specs: ON_DECISION,
   },
   {

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
+import { AppError } from '../../../../src/shared/index.js';
 import { aBatch, aJob, aPlan, aState } from '../../../support/builders.js';
 import { aBatchWorld, BATCH_BEAT_MS, BATCH_MESSAGE } from '../../../support/batch-holder.js';
 import { deferred } from '../../../support/deferred.js';
@@ -207,5 +208,63 @@ describe('a batch taken over', () => {
     w.batches.put(aBatch(aState([0])));
     await expect(me.receive()).resolves.toBe('job-over');
     expect(me.pool.started).toEqual([]);
+  });
+});
+
+describe('a batch whose segment is broken for good', () => {
+  const broken = () =>
+    Promise.reject(new AppError('EXPORT_FILE_BROKEN', 's3://exports/0.jsonl is not there any more', { disposition: 'reject' }));
+  const stalled = () => w.logger.messages('error').filter((message) => message === 'Job stalled');
+
+  it('ends its job at once, with the reason and the mend in the cause and in the log', async () => {
+    w.gate.next('loadSegment', broken);
+    await expect(me.receive()).resolves.toBe('job-over');
+    expect(w.jobs.get('job-1')).toMatchObject({ status: 'FAILED', error: { code: 'JobStalled' }, callback: 'failure' });
+    const [answer] = w.stepFunctions.answers;
+    expect(answer).toMatchObject({ kind: 'failure', error: 'JobStalled' });
+    const { message } = JSON.parse(answer?.cause ?? '') as { message: string };
+    expect(message).toMatch(/Batch 0 can never run: s3:\/\/exports\/0\.jsonl is not there any more\. .*start a new execution/);
+    expect(w.logger.events).toContainEqual({
+      level: 'error',
+      message: 'Job stalled',
+      fields: { jobId: 'job-1', batchNo: 0, reason: 's3://exports/0.jsonl is not there any more' },
+    });
+    expect(w.batches.get(0).status).toBe('cancelled');
+    expect(w.clock.sleepers).toBe(0);
+  });
+
+  it('or another batch’s', async () => {
+    w = aBatchWorld((segment) => ({ ...segment, batchNo: 7 }));
+    me = w.process();
+    await expect(me.receive()).resolves.toBe('job-over');
+    expect(w.jobs.get('job-1').error?.message).toContain('is not the segment of batch 0 with 5 tasks');
+  });
+
+  it('is said once of a job that many holders find broken', async () => {
+    w.jobs.put(aJob({ plan: aPlan({ totalTasks: 10, batchCount: 2 }) }));
+    w.batches.put(aBatch({ batchNo: 1 }));
+    w.gate.next('loadSegment', broken, broken);
+    await Promise.all([me.receive(), me.receive({ ...BATCH_MESSAGE, batchNo: 1 })]);
+    expect(w.jobs.get('job-1').status).toBe('FAILED');
+    expect(stalled()).toHaveLength(1);
+  });
+
+  it('ends no other run of its job', async () => {
+    w.gate.next('loadSegment', () => {
+      w.jobs.put(aJob({ run: 2 }));
+      return broken();
+    });
+    await me.receive();
+    expect(w.jobs.get('job-1')).toMatchObject({ status: 'DOWNLOADING', run: 2 });
+    expect(stalled()).toEqual([]);
+  });
+
+  it('is tried again while S3 only cannot be asked', async () => {
+    w.gate.next('loadSegment', 'unavailable', 'unavailable');
+    const run = me.receive();
+    await w.clock.advance(10_000);
+    await me.pool.succeedAll();
+    await expect(run).resolves.toBe('ended');
+    expect(w.jobs.get('job-1').status).toBe('COMPLETED');
   });
 });

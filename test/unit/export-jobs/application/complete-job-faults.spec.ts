@@ -88,6 +88,17 @@ describe.each([
     expect(jobs.get('job-1').status).toBe(status);
   });
 
+  it.each([
+    ['ended first by the one that found the token gone', 'end'],
+    ['ended first by the one whose answer was taken', 'answerToken'],
+  ] as const)('records the answer of the finisher whose answer was taken, of two that overlap: %s', async (_case, overtaken) => {
+    const { jobs, gate, completeJob, another, stepFunctions } = setUp(job);
+    gate.next(overtaken, async () => void (await another().complete('job-1')));
+    await expect(completeJob.complete('job-1')).resolves.toBe('ended');
+    expect(stepFunctions.answers).toHaveLength(1);
+    expect(jobs.get('job-1')).toMatchObject({ status, callback: kind });
+  });
+
   it('is answered once by finishers of one process, which share their work', async () => {
     const { gate, completeJob, stepFunctions } = setUp(job);
     await expect(Promise.all([completeJob.complete('job-1'), completeJob.complete('job-1')])).resolves.toEqual(['ended', 'ended']);

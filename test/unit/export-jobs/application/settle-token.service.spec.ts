@@ -4,25 +4,28 @@ import type { TokenAnswer } from '../../../../src/export-jobs/application/step-f
 import { TOKEN } from '../../../support/builders.js';
 import { FakeStepFunctions } from '../../../support/fakes/fake-step-functions.js';
 import { RecordingLogger } from '../../../support/fakes/recording-logger.js';
+import { RecordingMetrics } from '../../../support/fakes/recording-metrics.js';
 import { FakeClock, settled } from '../../../support/fake-clock.js';
 
 const SUCCESS: Answer = { kind: 'success', output: '{}' };
 const FAILURE: Answer = { kind: 'failure', error: 'JobStalled', cause: '{}' };
 const THROTTLED: TokenAnswer = { kind: 'unavailable', reason: 'ThrottlingException', maybeApplied: false };
+const FORBIDDEN: TokenAnswer = { kind: 'not-allowed', reason: 'AccessDeniedException', detail: 'role x is not authorized' };
 const NO_KEY: TokenAnswer = { kind: 'key-unusable', reason: 'KmsAccessDeniedException' };
 
 function setUp() {
   const clock = new FakeClock();
   const logger = new RecordingLogger();
   const stepFunctions = new FakeStepFunctions();
-  const service = new SettleTokenService(stepFunctions, clock, logger);
+  const metrics = new RecordingMetrics();
+  const service = new SettleTokenService(stepFunctions, clock, logger, metrics);
   const abort = new AbortController();
   const settle = async (answer: Answer) => {
     const callback = service.settle('job-1', TOKEN, answer, abort.signal);
     await clock.advance(120_000);
     return callback;
   };
-  return { clock, logger, stepFunctions, service, abort, settle };
+  return { clock, logger, metrics, stepFunctions, service, abort, settle };
 }
 
 describe('SettleTokenService', () => {
@@ -74,6 +77,35 @@ describe('SettleTokenService', () => {
     stepFunctions.answerNext(THROTTLED);
     stepFunctions.close(TOKEN);
     await expect(settle(SUCCESS)).resolves.toBe('gone');
+  });
+
+  it('says at error level which permission is missing, and gives the answer once it is there', async () => {
+    const { logger, stepFunctions, settle } = setUp();
+    stepFunctions.answerNext(FORBIDDEN, FORBIDDEN);
+    await expect(settle(SUCCESS)).resolves.toBe('success');
+    expect(logger.messages('warn')).toEqual([]);
+    expect(logger.events).toHaveLength(2);
+    expect(logger.events[0]).toMatchObject({
+      level: 'error',
+      message: expect.stringMatching(/states:SendTaskSuccess.*states:SendTaskFailure.*on resource "\*"/) as unknown,
+      fields: { jobId: 'job-1', reason: 'AccessDeniedException', detail: 'role x is not authorized' },
+    });
+  });
+
+  it('knows that a forbidden call was not applied', async () => {
+    const { stepFunctions, settle } = setUp();
+    stepFunctions.answerNext(FORBIDDEN);
+    stepFunctions.close(TOKEN);
+    await expect(settle(SUCCESS)).resolves.toBe('gone');
+  });
+
+  it('counts what was not taken, by its reason', async () => {
+    const { metrics, stepFunctions, settle } = setUp();
+    stepFunctions.answerNext(FORBIDDEN, THROTTLED, NO_KEY, NO_KEY);
+    await settle(SUCCESS);
+    expect(metrics.increments.map(({ name, labels }) => [name, labels.reason])).toEqual(
+      ['not-allowed', 'unavailable', 'key-unusable', 'key-unusable'].map((reason) => ['settle_failure_total', reason]),
+    );
   });
 
   it('keeps the answer while the key of the state machine is unusable for a while', async () => {

@@ -247,3 +247,47 @@ describe('the token bucket', () => {
     await sending;
   });
 });
+
+describe('a token that is to be proved', () => {
+  const prove = async (signal: AbortSignal = running.signal) => {
+    const proof = heartbeats.prove('another token', signal);
+    await f.clock.advance(60_000);
+    return proof;
+  };
+
+  it.each<[string, TokenAnswer, unknown]>([
+    ['accepted', { kind: 'accepted' }, { kind: 'alive' }],
+    ['gone', { kind: 'gone', code: 'TaskTimedOut' }, { kind: 'dead' }],
+    ['of no use to us', INVALID, { kind: 'dead' }],
+  ])('is asked for once when it is %s, and nothing is cancelled', async (_case, answer, proof) => {
+    f.stepFunctions.answerNext(answer);
+    await expect(prove()).resolves.toEqual(proof);
+    expect(f.metrics.total('heartbeat_sent_total')).toBe(1);
+    expect(f.jobs.get('job-1').status).toBe('DOWNLOADING');
+  });
+
+  it('is asked for again as long as Step Functions does not say, for half a minute', async () => {
+    f.stepFunctions.answerNext(...Array.from({ length: 7 }, () => THROTTLED));
+    await expect(prove()).resolves.toEqual({ kind: 'alive' });
+    f.stepFunctions.answerNext(...Array.from({ length: 8 }, () => THROTTLED));
+    await expect(prove()).resolves.toEqual({ kind: 'unproved', reason: 'ThrottlingException' });
+    expect(f.clock.sleepers).toBe(0);
+  });
+
+  it('is not asked for after a shutdown', async () => {
+    await expect(prove(AbortSignal.abort())).resolves.toEqual({ kind: 'unproved', reason: 'interrupted' });
+    expect(f.stepFunctions.heartbeats).toEqual([]);
+  });
+});
+
+describe('a service whose role may not send beats', () => {
+  it('says once a turn, at error level, which permission is missing; the work goes on', async () => {
+    const forbidden: TokenAnswer = { kind: 'not-allowed', reason: 'AccessDeniedException', detail: 'role x is not authorized' };
+    const fleet = aFleet(5);
+    f.stepFunctions.answerNext(...fleet.map(() => forbidden));
+    await beatAll(fleet);
+    expect(f.logger.messages('error')).toEqual([expect.stringContaining('states:SendTaskHeartbeat')]);
+    expect(f.metrics.increments).toContainEqual({ name: 'heartbeat_failure_total', value: 1, labels: { reason: 'not-allowed' } });
+    expect(statuses(fleet)).toEqual(new Set(['DOWNLOADING']));
+  });
+});

@@ -14,9 +14,10 @@ const sign = (over: Partial<BatchSign> = {}): BatchSign => ({
   moved: false,
   waitsForHost: false,
   queuedMs: 0,
+  waitedMs: 0,
   ...over,
 });
-const queued = (batchNo: number, queuedMs = 0) => sign({ batchNo, status: 'queued', queuedMs });
+const queued = (batchNo: number, queuedMs = 0, waitedMs = queuedMs) => sign({ batchNo, status: 'queued', queuedMs, waitedMs });
 const decide = (batches: BatchSign[], around: Partial<RepairSurroundings> = {}, job = aJob()) =>
   decideRepair(job, batches, { ...AROUND, ...around }, LIMITS);
 
@@ -46,6 +47,13 @@ describe('Send queued batches again: messages', () => {
       { queueIsEmpty: false },
       [0],
     ],
+    [
+      'In spite of visible messages a further time only after as long a wait as all before it',
+      [queued(0, 599_999, 1_199_999), queued(1, 600_000, 1_200_000), queued(2, 600_000, 1_800_001), queued(3, 1_200_000, 2_400_000)],
+      { queueIsEmpty: false },
+      [1, 3],
+    ],
+    ['are sent again when the queue is empty, however long they have waited', [queued(0, 10, 9_000_000)], {}, [0]],
     ['are not sent again within JOB_REPAIR_AFTER_MS', [queued(0)], { sinceSentMs: 119_999 }, []],
     ['are sent again after it', [queued(0)], { sinceSentMs: 120_000 }, [0]],
     ['are owed to no batch that runs or has ended', [sign(), sign({ batchNo: 1, status: 'succeeded' })], {}, []],

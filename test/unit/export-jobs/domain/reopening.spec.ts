@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import { decideCount } from '../../../../src/export-jobs/domain/counting.js';
-import { countsOnReopening, isWhollyDone, type EndedBatch } from '../../../../src/export-jobs/domain/reopening.js';
+import { countsOnReopening, isWhollyDone, type FormerBatch } from '../../../../src/export-jobs/domain/reopening.js';
 import { aJob } from '../../../support/builders.js';
 
-const aBatch = (over: Partial<EndedBatch> = {}): EndedBatch => ({
+const aBatch = (over: Partial<FormerBatch> = {}): FormerBatch => ({
   batchNo: 0,
   status: 'succeeded',
   totalTasks: 5,
@@ -15,7 +15,7 @@ const aBatch = (over: Partial<EndedBatch> = {}): EndedBatch => ({
 const WITH_FAILURE = aBatch({ batchNo: 1, completed: 4, failed: 1, bytes: 40 });
 
 describe('a batch is wholly done', () => {
-  it.each<[string, Partial<EndedBatch>, boolean]>([
+  it.each<[string, Partial<FormerBatch>, boolean]>([
     ['when it succeeded with every task', {}, true],
     ['not when a task failed', { completed: 4, failed: 1 }, false],
     ['not while it has no results', { status: 'running' }, false],

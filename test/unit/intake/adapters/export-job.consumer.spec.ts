@@ -189,8 +189,11 @@ describe('ExportJobConsumer', () => {
   it('answers the own token, and never fails the job, when that runs under another token', async () => {
     queue.put({ ...MESSAGE, taskToken: 'token-of-the-job' });
     await handled();
-    i.stepFunctions.answerNext({ kind: 'unavailable', reason: 'ThrottlingException', maybeApplied: false });
+    const throttled = { kind: 'unavailable', reason: 'ThrottlingException', maybeApplied: false } as const;
+    i.stepFunctions.answerNext(...Array.from({ length: 8 }, () => throttled));
     queue.put(MESSAGE, LAST_RECEIVE);
+    await eventually(() => i.stepFunctions.heartbeats.includes(MESSAGE.taskToken));
+    await i.clock.advance(60_000);
     await handled(2);
     expect(i.jobs.get('job-1')).toMatchObject({ status: 'DOWNLOADING', taskToken: 'token-of-the-job' });
     expect(i.stepFunctions.answers).toMatchObject([{ taskToken: MESSAGE.taskToken, kind: 'failure', error: 'ExportIntakeFailed' }]);

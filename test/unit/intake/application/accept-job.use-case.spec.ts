@@ -130,14 +130,50 @@ describe('another token', () => {
   });
 
   it.each([UNAVAILABLE, { kind: 'key-unusable', reason: 'KmsAccessDenied' } as const])(
-    'leaves its message while nobody knows whether it is alive: $kind',
+    'leaves its message when nobody can tell for half a minute whether it is alive: $kind',
     async (answer) => {
       i.jobs.put(aJob());
-      i.stepFunctions.answerNext(answer);
-      await expect(accept({ taskToken: NEW })).rejects.toMatchObject({ code: 'TOKEN_UNPROVED', disposition: 'retry' });
+      i.stepFunctions.answerNext(...Array.from({ length: 8 }, () => answer));
+      const left = expect(accept({ taskToken: NEW })).rejects.toMatchObject({ code: 'TOKEN_UNPROVED', disposition: 'retry' });
+      await i.clock.advance(60_000);
+      await left;
+      expect(i.stepFunctions.heartbeats).toHaveLength(8);
       expect(job()).toEqual(aJob());
+      expect(i.clock.sleepers).toBe(0);
     },
   );
+
+  it('is asked for again while the account is throttled, and costs its message no receive', async () => {
+    i.jobs.put(withoutToken(aJob()));
+    i.stepFunctions.answerNext(UNAVAILABLE, UNAVAILABLE);
+    const accepted = accept({ taskToken: NEW });
+    await i.clock.advance(5_000);
+    await expect(accepted).resolves.toBe('acknowledge');
+    expect(job().taskToken).toBe(NEW);
+  });
+
+  it('is handed on by a shutdown that comes while it is asked for', async () => {
+    i.jobs.put(aJob());
+    i.stepFunctions.answerNext(UNAVAILABLE);
+    const stopping = new AbortController();
+    const accepted = i.acceptJob.accept(aRequest({ taskToken: NEW }), stopping.signal);
+    await settled();
+    stopping.abort();
+    await expect(accepted).rejects.toMatchObject({ code: 'TOKEN_UNPROVED', disposition: 'yield' });
+    expect(i.clock.sleepers).toBe(0);
+  });
+
+  it('is proved in the same token bucket as every beat', async () => {
+    i = anIntake({ maxBeatsPerSecond: 1 });
+    const names = Array.from({ length: 5 }, (_, index) => `job-${index}`);
+    for (const jobId of names) i.jobs.put(withoutToken(aJob({ jobId })));
+    const accepted = Promise.all(names.map((jobId) => accept({ jobId, taskToken: `new token of ${jobId}` })));
+    await i.clock.advance(2_500);
+    expect(i.stepFunctions.heartbeats).toHaveLength(3);
+    await i.clock.advance(2_500);
+    await accepted;
+    expect(i.stepFunctions.heartbeats).toHaveLength(5);
+  });
 
   it('replaces a dead one while the job downloads: its batches go on', async () => {
     i.jobs.put(aJob());
@@ -200,6 +236,28 @@ describe('another token', () => {
     expect(i.stepFunctions.heartbeats).toEqual(Array.from({ length: 8 }, () => NEW));
     expect(i.clock.sleepers).toBe(0);
     expect(i.stepFunctions.answers).toEqual([]);
+  });
+
+  it('FINALIZING: it is not held for the hours that an unusable key may take; the finish goes on without it', async () => {
+    i.jobs.put(aJob({ status: 'FINALIZING', outcome: anOutcome(), plan: aPlan(ENDED) }));
+    i.stepFunctions.keyUnusable = true;
+    const accepted = expect(accept({ taskToken: NEW })).rejects.toMatchObject({ code: 'JOB_STILL_FINALIZING', disposition: 'yield' });
+    await i.clock.advance(62_000);
+    await accepted;
+    expect(job().status).toBe('FINALIZING');
+    i.stepFunctions.keyUnusable = false;
+    await i.clock.advance(20_000);
+    expect(job().status).toBe('COMPLETED');
+    expect(i.stepFunctions.answers).toMatchObject([{ taskToken: TOKEN, kind: 'success' }]);
+  });
+
+  it('FINALIZING: a finish that fails by the way is only said', async () => {
+    i.jobs.put(aJob({ status: 'FINALIZING', outcome: anOutcome(), plan: aPlan(ENDED) }));
+    i.gate.next('writeManifest', 'unavailable');
+    const accepted = accept({ taskToken: NEW });
+    await i.clock.advance(2_000);
+    await expect(accepted).resolves.toBe('acknowledge');
+    expect(i.logger.messages('warn')).toEqual(['Job could not be finished by the way; the orchestrator tries again']);
   });
 
   it('is answered as a completed job was', async () => {

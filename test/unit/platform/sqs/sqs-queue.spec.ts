@@ -197,8 +197,9 @@ describe('the visibility timeout', () => {
     expect(await resolveVisibilityTimeoutS({ attributes: () => Promise.reject(new Error('denied')) }, undefined, logger)).toBe(600);
   });
 
-  it('is read together with the number of messages', async () => {
-    const { queue } = queueAnswering(() => ({ Attributes: { VisibilityTimeout: '60', ApproximateNumberOfMessages: '3' } }));
-    expect(await queue.attributes()).toEqual({ visibilityTimeoutS: 60, approximateMessages: 3 });
+  it('is read together with the number of messages that wait, the delayed ones among them', async () => {
+    const Attributes = { VisibilityTimeout: '60', ApproximateNumberOfMessages: '3', ApproximateNumberOfMessagesDelayed: '2' };
+    const { queue } = queueAnswering(() => ({ Attributes }));
+    expect(await queue.attributes()).toEqual({ visibilityTimeoutS: 60, approximateMessages: 5 });
   });
 });
