@@ -48,7 +48,7 @@ describe('Send queued batches again: messages', () => {
       [0],
     ],
     [
-      'In spite of visible messages a further time only after as long a wait as all before it',
+      'In spite of visible messages once enqueuedAt stood still for the stall timeout: a further time only after as long a wait as all before it',
       [queued(0, 599_999, 1_199_999), queued(1, 600_000, 1_200_000), queued(2, 600_000, 1_800_001), queued(3, 1_200_000, 2_400_000)],
       { queueIsEmpty: false },
       [1, 3],
