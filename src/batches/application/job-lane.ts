@@ -1,4 +1,5 @@
 import type { MonotonicMs } from '../../shared/index.js';
+import { earliest } from '../domain/earliest.js';
 import { sourceHostOf, type HostGate } from '../domain/host-gate.js';
 import type { Dispatched, TaskSource } from './task-source.js';
 
@@ -63,12 +64,7 @@ export class JobLane {
 
   /** When the first of the paused hosts that tasks here wait for opens. */
   opensAt(now: MonotonicMs): MonotonicMs | undefined {
-    let first: MonotonicMs | undefined;
-    for (const host of this.lines.keys()) {
-      const opensAt = this.gate.opensAt(host, now);
-      if (opensAt !== undefined && (first === undefined || opensAt < first)) first = opensAt;
-    }
-    return first;
+    return earliest(Array.from(this.lines.keys(), (host) => this.gate.opensAt(host, now)));
   }
 
   private get limit(): number {

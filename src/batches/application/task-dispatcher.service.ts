@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Clock, fullJitterMs, Metrics, type MonotonicMs } from '../../shared/index.js';
 import { TransferPool, type TaskFailure, type TaskOutcome } from '../../worker-pool/index.js';
+import { earliest } from '../domain/earliest.js';
 import { HostGate } from '../domain/host-gate.js';
 import { JobLane } from './job-lane.js';
 import type { Dispatched, TaskSource } from './task-source.js';
@@ -109,7 +110,7 @@ export class TaskDispatcherService {
   /** A host that is full opens with the end of a task; one that is paused, with time. */
   private awaitOpening(): void {
     const now = this.clock.monotonicMs();
-    const at = this.paused ? undefined : this.firstOpening(now);
+    const at = this.paused ? undefined : earliest(Array.from(this.lanes.values(), (lane) => lane.opensAt(now)));
     if (at === this.opening?.at) return;
     this.opening?.sleep.abort();
     this.opening = undefined;
@@ -124,15 +125,6 @@ export class TaskDispatcherService {
     if (signal.aborted) return;
     this.opening = undefined;
     this.fill();
-  }
-
-  private firstOpening(now: MonotonicMs): MonotonicMs | undefined {
-    let first: MonotonicMs | undefined;
-    for (const lane of this.lanes.values()) {
-      const at = lane.opensAt(now);
-      if (at !== undefined && (first === undefined || at < first)) first = at;
-    }
-    return first;
   }
 
   private async run(dispatched: Dispatched): Promise<void> {

@@ -1,10 +1,10 @@
 import type { Checksum } from '../../shared/index.js';
 import { isMediaType } from './http-response.js';
 import type { SourceVersion } from './object-metadata.js';
+import { MAX_PARTS } from './part-plan.js';
 import type { TransferTask } from './transfer-task.js';
 
 const MIB = 1024 * 1024;
-const MAX_PARTS = 10_000;
 
 /** What S3 tells of an object without its bytes. */
 export interface CopySource extends SourceVersion {

@@ -75,7 +75,7 @@ export function joined(value: string | string[] | undefined): string | undefined
 }
 
 /** A body that nobody reads holds its connection: it goes with it, and its error with both. */
-function discard(body: Readable): void {
+export function discard(body: Readable): void {
   body.on('error', () => {}).destroy();
 }
 

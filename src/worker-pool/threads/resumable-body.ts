@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { fullJitterMs, type BackoffPolicy } from '../../shared/index.js';
 import { TransferError } from '../domain/transfer-error.js';
+import { pause } from './pause.js';
 import { CutBody, readBody, type BodyExpectation } from './source-body.js';
 import type { OpenedSource, SourceOpener } from './source-opener.js';
 
@@ -70,7 +70,7 @@ export class ResumableBody {
     if (validator === undefined || this.bytes === 0 || this.bytes === this.total) throw cut;
     while (this.resumes < MAX_RESUMES) {
       this.resumes += 1;
-      await sleep(fullJitterMs(backoff, this.resumes), undefined, { signal }).catch(() => signal.throwIfAborted());
+      await pause(fullJitterMs(backoff, this.resumes), signal);
       try {
         const point = { offset: this.bytes, total: this.total, validator, contentEncoding };
         const { body, total } = await this.sources.resume(url, { ...(headers && { headers }), signal }, point);

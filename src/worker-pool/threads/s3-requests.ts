@@ -1,5 +1,4 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Sha256 } from '@smithy/core/checksum';
 import { SignatureV4 } from '@smithy/signature-v4';
 import { Agent, type Dispatcher } from 'undici';
@@ -7,6 +6,7 @@ import { fullJitterMs, type BackoffPolicy } from '../../shared/index.js';
 import type { BucketAccess } from '../domain/bucket-access.js';
 import { isRetryableStatus } from '../domain/http-response.js';
 import { codeOf } from './connection-errors.js';
+import { pause } from './pause.js';
 import { errorCode } from './s3-answers.js';
 import type { BucketAccesses } from './bucket-accesses.js';
 
@@ -83,15 +83,21 @@ export interface S3Timings {
   throttled: BackoffPolicy;
 }
 
+/** What the requests to a bucket share, worked out once for each access to it. */
+interface Target {
+  url: URL;
+  signer: SignatureV4;
+}
+
 const TIMINGS: S3Timings = { backoff: { baseMs: 100, capMs: 5_000 }, throttled: { baseMs: 200, capMs: 10_000 } };
 
 /**
- * Requests to S3: signed, with connections, timeouts and retries of their own. It takes a fifth of the time and, in each thread, 18 MiB
+ * Requests to S3: signed, with connections, timeouts and retries of their own. It takes a quarter of the time and, in each thread, 18 MiB
  * less than the SDK's client (docs/decisions/0010). Where a bucket is and who asks comes from the SDK all the same.
  */
 export class S3Requests {
   private readonly agent: Agent;
-  private readonly signers = new WeakMap<BucketAccess, SignatureV4>();
+  private readonly targets = new WeakMap<BucketAccess, Target>();
   /** Of S3's clock, ahead of ours; 0 until it complains. */
   private skewMs = 0;
 
@@ -142,7 +148,7 @@ export class S3Requests {
         if (!cause.mayPass || failures === MAX_FAILURES || throttlings === MAX_THROTTLINGS) throw cause;
         if (cause.mayBeDone) isOnly = false;
         const waitMs = waitsOut ? fullJitterMs(throttled, throttlings) : fullJitterMs(backoff, failures);
-        await sleep(waitMs, undefined, { signal: request.signal }).catch(() => request.signal.throwIfAborted());
+        await pause(waitMs, request.signal);
       }
     }
   }
@@ -175,20 +181,20 @@ export class S3Requests {
     { method, key, query = {}, headers = {}, body = '' }: S3Request,
     access: BucketAccess,
   ): Promise<{ origin: string; path: string; headers: Record<string, string> }> {
-    const { origin, protocol, hostname, port, host, pathname } = new URL(access.url);
-    const path = (pathname === '/' ? '' : pathname) + escapedPath(key ?? '');
+    const { url, signer } = this.targetOf(access);
+    const path = (url.pathname === '/' ? '' : url.pathname) + escapedPath(key ?? '');
     const hasBody = method === 'PUT' || method === 'POST';
-    const signed = await this.signerOf(access).sign(
+    const signed = await signer.sign(
       {
         method,
-        protocol,
-        hostname,
-        ...(port === '' ? {} : { port: Number(port) }),
+        protocol: url.protocol,
+        hostname: url.hostname,
+        ...(url.port === '' ? {} : { port: Number(url.port) }),
         path,
         query,
         headers: {
           ...headers,
-          host,
+          host: url.host,
           'x-amz-content-sha256': 'UNSIGNED-PAYLOAD',
           ...(hasBody ? { 'content-length': String(Buffer.byteLength(body)) } : {}),
         },
@@ -196,17 +202,18 @@ export class S3Requests {
       { signingDate: new Date(Date.now() + this.skewMs) },
     );
     const search = Object.entries(query).map(([name, value]) => `${escapeUri(name)}=${escapeUri(value)}`);
-    return { origin, path: search.length === 0 ? path : `${path}?${search.join('&')}`, headers: signed.headers };
+    return { origin: url.origin, path: search.length === 0 ? path : `${path}?${search.join('&')}`, headers: signed.headers };
   }
 
-  private signerOf(access: BucketAccess): SignatureV4 {
-    const known = this.signers.get(access);
+  private targetOf(access: BucketAccess): Target {
+    const known = this.targets.get(access);
     if (known !== undefined) return known;
     const { region, credentials } = access;
     // S3 signs the path as it is sent.
     const signer = new SignatureV4({ service: 's3', region, credentials, sha256: Sha256, uriEscapePath: false, applyChecksum: false });
-    this.signers.set(access, signer);
-    return signer;
+    const target = { url: new URL(access.url), signer };
+    this.targets.set(access, target);
+    return target;
   }
 }
 

@@ -1,6 +1,6 @@
 import { newId } from '../../shared/index.js';
 import { COPY_LIMITS, copyRanges, judgeCopy, knownSha256, type CopySource } from '../domain/copy-plan.js';
-import { isSameObject, leftAlone, objectMetadata } from '../domain/object-metadata.js';
+import { isSameObject, leftAlone, objectMetadata, type StoredObject } from '../domain/object-metadata.js';
 import type { S3Location } from '../domain/s3-uri.js';
 import { TransferError } from '../domain/transfer-error.js';
 import type { TaskOutcome, TransferTask } from '../domain/transfer-task.js';
@@ -26,13 +26,19 @@ export class ServerCopy {
   /**
    * Undefined for what is to be downloaded: another source than S3, one that must be read to be checked or may not be looked at, and a
    * copy that S3 refuses, since to read and write an object takes fewer permissions.
+   * @param existing what is stored under the task's key
    * @throws TransferError, or the reason of `work`
    */
-  async tryCopy(task: TransferTask, work: AbortController, onBytes: (total: number) => void): Promise<TaskOutcome | undefined> {
+  async tryCopy(
+    task: TransferTask,
+    existing: Promise<StoredObject | undefined>,
+    work: AbortController,
+    onBytes: (total: number) => void,
+  ): Promise<TaskOutcome | undefined> {
     if (!/^s3:/i.test(task.url)) return undefined;
     const from = this.guard.checkS3(task.url);
     const at = { bucket: task.s3Bucket, key: task.s3Key };
-    const [source, stored] = await Promise.all([this.store.describe(from, work.signal), this.store.head(at, work.signal)]);
+    const [source, stored] = await Promise.all([this.store.describe(from, work.signal), existing]);
     work.signal.throwIfAborted();
     if (source === undefined) return undefined;
     if (stored !== undefined && isSameObject(stored, task, source)) return leftAlone(stored);

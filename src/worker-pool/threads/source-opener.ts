@@ -3,7 +3,7 @@ import type { Agent, Dispatcher } from 'undici';
 import { isFramed, statusError } from '../domain/http-response.js';
 import { resumeValidator, totalOfRest, type ResumePoint } from '../domain/resume-point.js';
 import { TransferError } from '../domain/transfer-error.js';
-import { HttpSource, joined, single, type HttpSourceOptions } from './http-source.js';
+import { discard, HttpSource, joined, single, type HttpSourceOptions } from './http-source.js';
 import { S3Error, type S3Requests } from './s3-requests.js';
 import type { SourceGuard } from './source-guard.js';
 
@@ -62,7 +62,7 @@ export class SourceOpener {
     try {
       const answer = await this.s3.open({ method: 'GET', ...at, headers, signal });
       if (answer.statusCode === (resume === undefined ? 200 : 206)) return answer;
-      answer.body.on('error', () => {}).destroy();
+      discard(answer.body);
       throw statusError(answer.statusCode);
     } catch (error) {
       signal.throwIfAborted();

@@ -35,11 +35,10 @@ export class Transfer {
   async run(task: TransferTask, work: AbortController, onBytes: (total: number) => void): Promise<TaskOutcome> {
     if (!this.settings.destinationBuckets.includes(task.s3Bucket))
       throw new TransferError('DESTINATION_NOT_ALLOWED', 'this bucket is not an allowed destination', { retryable: false });
-    const copied = await this.serverCopy.tryCopy(task, work, onBytes);
-    if (copied !== undefined) return copied;
-    const at = { bucket: task.s3Bucket, key: task.s3Key };
     // While the source is asked, S3 is: a file that is there already need not be read.
-    const existing = this.store.head(at, work.signal);
+    const existing = this.store.head({ bucket: task.s3Bucket, key: task.s3Key }, work.signal);
+    const copied = await this.serverCopy.tryCopy(task, existing, work, onBytes);
+    if (copied !== undefined) return copied;
     const source = await this.sources.open(task.url, { ...(task.headers && { headers: task.headers }), signal: work.signal });
     try {
       refuseUnexpected(source, task);

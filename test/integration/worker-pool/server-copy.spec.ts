@@ -173,7 +173,13 @@ describe('a source in S3', () => {
     function copy(task: TransferTask, work = new AbortController(), onBytes: (bytes: number) => void = () => {}) {
       const { access } = poolSettings();
       const store = new ObjectStore(requests, { fullObjectCrc32: true });
-      return new ServerCopy(new SourceGuard(access), store, 2, { wholeBytes: PART, partBytes: PART }).tryCopy(task, work, onBytes);
+      const existing = store.head({ bucket: task.s3Bucket, key: task.s3Key }, work.signal);
+      return new ServerCopy(new SourceGuard(access), store, 2, { wholeBytes: PART, partBytes: PART }).tryCopy(
+        task,
+        existing,
+        work,
+        onBytes,
+      );
     }
 
     it('is copied in ranges, with the checksum of the whole where S3 has it', async () => {
