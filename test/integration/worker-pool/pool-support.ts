@@ -1,3 +1,4 @@
+import { afterEach, beforeEach, expect } from '@jest/globals';
 import { GetObjectCommand, HeadObjectCommand, ListObjectsV2Command, S3Client, type HeadObjectCommandOutput } from '@aws-sdk/client-s3';
 import { RequestLog } from '../../../infra/local-aws/request-log.js';
 import { startS3Endpoint, type S3Endpoint } from '../../../infra/local-aws/s3/index.js';
@@ -31,7 +32,7 @@ export function poolSettings({ pool, access, aws }: SettingsOverrides = {}): Poo
   };
 }
 
-/** Origin, S3 and pools of one test; `close` ends them all and says when an upload was left behind. */
+/** Origin, S3 and pools of one test; `close` ends them all. */
 export class TransferBench {
   readonly s3: S3Client;
   private readonly pools: PoolManagerService[] = [];
@@ -88,6 +89,20 @@ export class TransferBench {
     await this.origin.close();
     await this.endpoint.close();
   }
+}
+
+/** A bench with one inline pool for each test, of which none may leave an upload behind. */
+export function benchForEach(begin: (fresh: { bench: TransferBench; pool: PoolManagerService }) => unknown): void {
+  let bench: TransferBench;
+  beforeEach(async () => {
+    bench = await TransferBench.start();
+    begin({ bench, pool: await bench.pool() });
+  });
+  afterEach(async () => {
+    const left = bench.endpoint.openUploads(BUCKET);
+    await bench.close();
+    expect(left).toEqual([]);
+  });
 }
 
 export function run(pool: PoolManagerService, task: TransferTask, signal = new AbortController().signal): Promise<TaskOutcome> {

@@ -9,7 +9,7 @@ import { S3Requests } from '../../../src/worker-pool/threads/s3-requests.js';
 import { SourceGuard } from '../../../src/worker-pool/threads/source-guard.js';
 import { SourceOpener } from '../../../src/worker-pool/threads/source-opener.js';
 import { chunk, head, type RawAnswer, type RawRequest } from '../../support/raw-origin.js';
-import { BUCKET, MIB, pattern, poolSettings, run, SOURCE_BUCKET, TransferBench } from './pool-support.js';
+import { benchForEach, MIB, pattern, poolSettings, run, SOURCE_BUCKET, type TransferBench } from './pool-support.js';
 
 const BYTES = pattern(20 * MIB);
 const SHA256 = createHash('sha256').update(BYTES).digest('hex');
@@ -34,15 +34,7 @@ describe('a transfer whose source is cut', () => {
   let bench: TransferBench;
   let pool: PoolManagerService;
 
-  beforeEach(async () => {
-    bench = await TransferBench.start();
-    pool = await bench.pool();
-  });
-  afterEach(async () => {
-    const left = bench.endpoint.openUploads(BUCKET);
-    await bench.close();
-    expect(left).toEqual([]);
-  });
+  benchForEach((fresh) => ({ bench, pool } = fresh));
 
   it('goes on from the byte it has, and keeps the parts that are uploaded', async () => {
     const task = bench.task(bench.origin.on('/file', cutAt([9 * MIB + 7, 17 * MIB])));

@@ -1,21 +1,13 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import type { PoolManagerService, TransferTask } from '../../../src/worker-pool/index.js';
 import { head } from '../../support/raw-origin.js';
-import { BUCKET, eventually, run, TransferBench } from './pool-support.js';
+import { benchForEach, eventually, run, type TransferBench } from './pool-support.js';
 
 describe('an answer that no HTTP library would give', () => {
   let bench: TransferBench;
   let pool: PoolManagerService;
 
-  beforeEach(async () => {
-    bench = await TransferBench.start();
-    pool = await bench.pool();
-  });
-  afterEach(async () => {
-    const left = bench.endpoint.openUploads(BUCKET);
-    await bench.close();
-    expect(left).toEqual([]);
-  });
+  benchForEach((fresh) => ({ bench, pool } = fresh));
 
   async function expectFailure(task: TransferTask, error: object): Promise<void> {
     expect(await run(pool, task)).toMatchObject({ success: false, error });

@@ -1,10 +1,10 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { createHash } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import { PutObjectCommand } from '@aws-sdk/client-s3';
 import type { PoolManagerService, TransferTask } from '../../../src/worker-pool/index.js';
 import { chunk, head, RawOrigin } from '../../support/raw-origin.js';
-import { BUCKET, eventually, MIB, pattern, run, SOURCE_BUCKET, TransferBench } from './pool-support.js';
+import { benchForEach, eventually, MIB, pattern, run, SOURCE_BUCKET, type TransferBench } from './pool-support.js';
 
 const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
 const HELLO = Buffer.from('hello');
@@ -13,15 +13,7 @@ describe('a transfer', () => {
   let bench: TransferBench;
   let pool: PoolManagerService;
 
-  beforeEach(async () => {
-    bench = await TransferBench.start();
-    pool = await bench.pool();
-  });
-  afterEach(async () => {
-    const left = bench.endpoint.openUploads(BUCKET);
-    await bench.close();
-    expect(left).toEqual([]);
-  });
+  benchForEach((fresh) => ({ bench, pool } = fresh));
 
   async function expectFailure(task: TransferTask, error: object): Promise<void> {
     expect(await run(pool, task)).toMatchObject({ success: false, error });

@@ -1,9 +1,9 @@
 import { AbortMultipartUploadCommand, CreateMultipartUploadCommand, PutObjectCommand, UploadPartCommand } from '@aws-sdk/client-s3';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { createHash } from 'node:crypto';
 import type { PoolManagerService, TransferTask } from '../../../src/worker-pool/index.js';
 import { head } from '../../support/raw-origin.js';
-import { BUCKET, eventually, MIB, pattern, run, SOURCE_BUCKET, TransferBench } from './pool-support.js';
+import { benchForEach, BUCKET, eventually, MIB, pattern, run, SOURCE_BUCKET, type TransferBench } from './pool-support.js';
 
 const LARGE = pattern(17 * MIB);
 
@@ -11,15 +11,7 @@ describe('an upload on a store that fails', () => {
   let bench: TransferBench;
   let pool: PoolManagerService;
 
-  beforeEach(async () => {
-    bench = await TransferBench.start();
-    pool = await bench.pool();
-  });
-  afterEach(async () => {
-    const left = bench.endpoint.openUploads(BUCKET);
-    await bench.close();
-    expect(left).toEqual([]);
-  });
+  benchForEach((fresh) => ({ bench, pool } = fresh));
 
   const large = (): TransferTask => bench.task(bench.origin.file('/large', LARGE));
   const count = (operation: string) => bench.operations().filter((name) => name === operation).length;

@@ -1,8 +1,8 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { createHash } from 'node:crypto';
 import type { PoolManagerService } from '../../../src/worker-pool/index.js';
 import { chunk, head } from '../../support/raw-origin.js';
-import { BUCKET, eventually, MIB, pattern, run, TransferBench } from './pool-support.js';
+import { benchForEach, eventually, MIB, pattern, run, type TransferBench } from './pool-support.js';
 
 const PART = 8 * MIB;
 
@@ -10,15 +10,7 @@ describe('an upload', () => {
   let bench: TransferBench;
   let pool: PoolManagerService;
 
-  beforeEach(async () => {
-    bench = await TransferBench.start();
-    pool = await bench.pool();
-  });
-  afterEach(async () => {
-    const left = bench.endpoint.openUploads(BUCKET);
-    await bench.close();
-    expect(left).toEqual([]);
-  });
+  benchForEach((fresh) => ({ bench, pool } = fresh));
 
   it.each([
     { what: 'a byte less than a part', size: PART - 1, parts: 0 },
