@@ -13,7 +13,6 @@ import type { Uploader } from './uploader.js';
 
 export interface TransferSettings {
   destinationBuckets: readonly string[];
-  fullObjectCrc32: boolean;
   stallTimeoutMs: number;
 }
 
@@ -58,7 +57,7 @@ export class Transfer {
     onBytes: (total: number) => void,
   ): Promise<TaskOutcome> {
     const size = task.size ?? source.size;
-    const digests = new Digests(task.checksum, { crc32: this.settings.fullObjectCrc32 });
+    const digests = new Digests(task.checksum);
     const attemptId = newId();
     const attributes = (sha256?: string): ObjectAttributes => ({
       metadata: objectMetadata(task, source, attemptId, sha256),
