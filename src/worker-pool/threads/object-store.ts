@@ -25,6 +25,8 @@ export interface Content {
 
 /** Said with a 4xx, and yet another try of the whole task may succeed. */
 const PASSING_ERRORS = new Set(['BadDigest', 'NoSuchUpload']);
+/** What stores say of a header they do not know; the same PutObject without it tells whether it was that. */
+const UNKNOWN_CONDITION = new Set(['NotImplemented', 'InvalidArgument', 'InvalidRequest']);
 
 /** The S3 calls of an upload, with errors of our own: `UPLOAD_FAILED`, or the reason of the signal. */
 export class ObjectStore {
@@ -89,12 +91,39 @@ export class ObjectStore {
     });
   }
 
-  put(at: S3Location, { bytes, crc32 }: Content, attributes: ObjectAttributes, signal: AbortSignal): Promise<string> {
+  put(at: S3Location, content: Content, attributes: ObjectAttributes, signal: AbortSignal): Promise<string> {
+    return translated(signal, () => this.putOnce(at, content, attributes, signal));
+  }
+
+  /** As `put`, unless there is an object already: `taken`; some stores of other vendors know no such condition. */
+  putIfFree(
+    at: S3Location,
+    content: Content,
+    attributes: ObjectAttributes,
+    signal: AbortSignal,
+  ): Promise<{ etag: string } | 'taken' | 'unknown condition'> {
     return translated(signal, async () => {
-      const headers = { ...described(attributes), ...checksumHeader(crc32) };
-      const { headers: answer } = await this.requests.send({ method: 'PUT', ...at, headers, body: bytes, waitsOut: true, signal });
-      return answer.etag ?? '';
+      try {
+        return { etag: await this.putOnce(at, content, attributes, signal, { 'if-none-match': '*' }) };
+      } catch (error) {
+        if (!(error instanceof S3Error)) throw error;
+        if (error.status === 412) return 'taken';
+        if (UNKNOWN_CONDITION.has(error.code)) return 'unknown condition';
+        throw error;
+      }
     });
+  }
+
+  private async putOnce(
+    at: S3Location,
+    { bytes, crc32 }: Content,
+    attributes: ObjectAttributes,
+    signal: AbortSignal,
+    condition: Record<string, string> = {},
+  ): Promise<string> {
+    const headers = { ...described(attributes), ...checksumHeader(crc32), ...condition };
+    const { headers: answer } = await this.requests.send({ method: 'PUT', ...at, headers, body: bytes, waitsOut: true, signal });
+    return answer.etag ?? '';
   }
 
   /** `isOnly` is false when a lost answer may have left another upload behind. */

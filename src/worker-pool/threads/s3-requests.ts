@@ -75,7 +75,7 @@ const MAX_THROTTLINGS = 13;
 const EXPIRED = new Set(['ExpiredToken', 'ExpiredTokenException']);
 const SKEWED = 'RequestTimeTooSkewed';
 /** Said with a 4xx. */
-const PASSING_ERRORS = new Set([...EXPIRED, SKEWED, 'RequestTimeout', 'OperationAborted']);
+const PASSING_ERRORS = new Set([...EXPIRED, SKEWED, 'RequestTimeout', 'OperationAborted', 'ConditionalRequestConflict']);
 
 /** How long a call to S3 waits before it is made again. */
 export interface S3Timings {

@@ -31,7 +31,7 @@ export class ServerCopy {
    */
   async tryCopy(
     task: TransferTask,
-    existing: Promise<StoredObject | undefined>,
+    existing: Promise<StoredObject | undefined> | undefined,
     work: AbortController,
     onBytes: (total: number) => void,
   ): Promise<TaskOutcome | undefined> {

@@ -1,6 +1,7 @@
 import type { Agent } from 'undici';
 import type { FromThreadMessage, ThreadSettings, ToThreadMessage } from '../protocol/thread-messages.schema.js';
 import { AskedAccesses } from './asked-accesses.js';
+import { ExistingObjects } from './existing-objects.js';
 import { guardedAgent } from './guarded-agent.js';
 import { MemoryBudget } from './memory-budget.js';
 import { ObjectStore } from './object-store.js';
@@ -38,7 +39,7 @@ export class TransferThread {
     });
     const copy = new ServerCopy(guard, store, settings.uploadConcurrency);
     const sources = new SourceOpener(guard, this.agent, this.s3);
-    const transfer = new Transfer(sources, store, uploader, copy, settings);
+    const transfer = new Transfer(sources, new ExistingObjects(store), uploader, copy, settings);
     this.runner = new TaskRunner(transfer, settings.taskTimeoutMs, send);
   }
 

@@ -1,10 +1,12 @@
 import { newId } from '../../shared/index.js';
 import { isMediaType } from '../domain/http-response.js';
-import { isSameObject, leftAlone, objectMetadata } from '../domain/object-metadata.js';
+import { isSameObject, leftAlone, objectMetadata, type StoredObject } from '../domain/object-metadata.js';
+import { MIN_PART_BYTES } from '../domain/part-plan.js';
 import { TransferError } from '../domain/transfer-error.js';
 import type { TaskOutcome, TransferTask } from '../domain/transfer-task.js';
 import { Digests } from './digests.js';
-import type { ObjectAttributes, ObjectStore } from './object-store.js';
+import type { ExistingObjects } from './existing-objects.js';
+import type { ObjectAttributes } from './object-store.js';
 import { ResumableBody } from './resumable-body.js';
 import type { ServerCopy } from './server-copy.js';
 import { sizeMismatch } from './source-body.js';
@@ -28,7 +30,7 @@ export interface TransferSigns {
 export class Transfer {
   constructor(
     private readonly sources: SourceOpener,
-    private readonly store: ObjectStore,
+    private readonly existing: ExistingObjects,
     private readonly uploader: Uploader,
     private readonly serverCopy: ServerCopy,
     private readonly settings: TransferSettings,
@@ -41,27 +43,38 @@ export class Transfer {
   async run(task: TransferTask, work: AbortController, signs: TransferSigns): Promise<TaskOutcome> {
     if (!this.settings.destinationBuckets.includes(task.s3Bucket))
       throw new TransferError('DESTINATION_NOT_ALLOWED', 'this bucket is not an allowed destination', { retryable: false });
-    // While the source is asked, S3 is: a file that is there already need not be read.
-    const existing = this.store.head({ bucket: task.s3Bucket, key: task.s3Key }, work.signal);
-    const copied = await this.serverCopy.tryCopy(task, existing, work, signs.onBytes);
+    const looked = this.looksFirst(task) ? this.existing.look(task, work.signal) : undefined;
+    // Where the task says what the file is, its source need not be asked.
+    if (task.size !== undefined && task.checksum !== undefined) {
+      const stored = await looked;
+      work.signal.throwIfAborted();
+      if (stored !== undefined && isSameObject(stored, task, {})) return leftAlone(stored);
+    }
+    const copied = await this.serverCopy.tryCopy(task, looked, work, signs.onBytes);
     if (copied !== undefined) return copied;
     const source = await this.sources.open(task.url, { ...(task.headers && { headers: task.headers }), signal: work.signal });
     try {
       refuseUnexpected(source, task);
-      const stored = await existing;
+      const looking = looked ?? (isLarge(source.size) ? this.existing.look(task, work.signal) : undefined);
+      const stored = await looking;
       work.signal.throwIfAborted();
       if (stored !== undefined && isSameObject(stored, task, source)) return leftAlone(stored);
-      return await this.copy(source, task, work, signs);
+      return await this.copy(source, task, work, { ...signs, mayReplace: looking !== undefined });
     } finally {
       source.body.destroy();
     }
+  }
+
+  /** A look costs a small file nearly as much as its upload, a large one nothing; what S3 copies is looked at in one go with its source. */
+  private looksFirst(task: TransferTask): boolean {
+    return this.existing.areLikely(task) || isLarge(task.size) || /^s3:/i.test(task.url);
   }
 
   private async copy(
     source: OpenedSource,
     task: TransferTask,
     work: AbortController,
-    { onBytes, onRead }: TransferSigns,
+    { onBytes, onRead, mayReplace }: TransferSigns & { mayReplace: boolean },
   ): Promise<TaskOutcome> {
     const size = task.size ?? source.size;
     const digests = new Digests(task.checksum);
@@ -91,16 +104,24 @@ export class Transfer {
       size,
       attemptId,
       attributes,
+      mayReplace,
+      look: () => this.existing.look(task, work.signal),
+      isSame: (stored: StoredObject, bytes: number) => isSameObject(stored, task, { ...source, size: bytes }),
       verify: () => digests.verify(),
     };
     const chunks = counted();
     try {
-      const { etag, sha256 } = await this.uploader.upload(chunks, request, work);
-      return { success: true, bytesProcessed, etag, sha256 };
+      const { etag, sha256, leftAlone: stored } = await this.uploader.upload(chunks, request, work);
+      return stored === undefined ? { success: true, bytesProcessed, etag, sha256 } : leftAlone(stored);
     } finally {
       await chunks.return();
     }
   }
+}
+
+/** More than one PutObject. */
+function isLarge(size: number | undefined): boolean {
+  return size !== undefined && size > MIN_PART_BYTES;
 }
 
 /** What the answer's head already shows not to be the file. */

@@ -1,3 +1,4 @@
+import type { StoredObject } from '../domain/object-metadata.js';
 import type { S3Location } from '../domain/s3-uri.js';
 import { combinedCrc32, hex32 } from './crc.js';
 import type { MemoryBudget } from './memory-budget.js';
@@ -6,6 +7,7 @@ import type { ObjectAttributes, ObjectCalls } from './object-store.js';
 import { fillParts, type FilledPart } from './part-filler.js';
 import type { UploadedPart } from './s3-answers.js';
 import { sendAll } from './send-all.js';
+import { SinglePut } from './single-put.js';
 
 export interface UploadRequest {
   at: S3Location;
@@ -14,6 +16,12 @@ export interface UploadRequest {
   attemptId: string;
   /** What the object is stored with; the sha256 is known only when all the bytes are. */
   attributes: (sha256?: string) => ObjectAttributes;
+  /** The key has been looked at, and what is there may go. */
+  mayReplace: boolean;
+  /** Looks at the key. */
+  look: () => Promise<StoredObject | undefined>;
+  /** Whether that is what so many bytes would be stored as. */
+  isSame: (stored: StoredObject, size: number) => boolean;
   /** Called after the last byte and before anything becomes visible; throws when the bytes are not what was promised. */
   verify: () => { sha256: string };
 }
@@ -21,6 +29,8 @@ export interface UploadRequest {
 export interface Uploaded {
   etag: string;
   sha256: string;
+  /** Nothing was stored: this is what was there. */
+  leftAlone?: StoredObject;
 }
 
 /*
@@ -32,6 +42,7 @@ export interface Uploaded {
  */
 export class Uploader {
   private readonly multiparts: Multiparts;
+  private readonly single: SinglePut;
 
   constructor(
     private readonly store: ObjectCalls,
@@ -39,6 +50,7 @@ export class Uploader {
     private readonly settings: { concurrency: number; fullObjectCrc32: boolean },
   ) {
     this.multiparts = new Multiparts(store);
+    this.single = new SinglePut(store);
   }
 
   /** `work` ends the reading and every call when it is aborted; a part that fails aborts it with its error. */
@@ -49,8 +61,9 @@ export class Uploader {
     if (!first.value.last) return this.multipart(first.value, parts, request, work);
     return holding(first.value, async (part) => {
       const { sha256 } = request.verify();
-      const etag = await this.store.put(request.at, part, request.attributes(sha256), work.signal);
-      return { etag, sha256 };
+      const isSame = (stored: StoredObject) => request.isSame(stored, part.bytes.length);
+      const put = { ...request, attributes: request.attributes(sha256), isSame };
+      return { sha256, ...(await this.single.put(put, part, work.signal)) };
     });
   }
 

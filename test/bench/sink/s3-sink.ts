@@ -28,10 +28,12 @@ export class S3Sink {
     const digest = new BodyDigest(head.headers.get('content-md5'), { isPart: uploadId !== undefined, keep: KEPT.test(key) });
     return {
       onBody: (piece) => digest.update(piece),
-      onEnd: () =>
-        uploadId === undefined
-          ? connection.reply(stored(this.store.put(key, digest.digest(), metadataOf(head)).etag))
-          : this.putPart(uploadId, Number(url.searchParams.get('partNumber')), digest.digest(), connection),
+      onEnd: () => {
+        if (uploadId !== undefined) return this.putPart(uploadId, Number(url.searchParams.get('partNumber')), digest.digest(), connection);
+        if (head.headers.get('if-none-match') === '*' && this.store.objects.has(key))
+          return connection.reply(...refused('412 Precondition Failed', 'PreconditionFailed'));
+        connection.reply(stored(this.store.put(key, digest.digest(), metadataOf(head)).etag));
+      },
     };
   };
 

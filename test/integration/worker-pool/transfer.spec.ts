@@ -252,31 +252,4 @@ describe('a transfer', () => {
       await eventually(() => bench.origin.connections === 0);
     });
   });
-
-  describe('that was done before', () => {
-    it('is left alone, with its checksum or its source’s ETag', async () => {
-      const bytes = pattern(9 * MIB);
-      const url = bench.origin.file('/file', bytes, { etag: '"v1"' });
-      const checksum = { algorithm: 'sha256', value: sha256(bytes) } as const;
-      for (const task of [bench.task(url), bench.task(url, { checksum })]) {
-        const first = await run(pool, task);
-        const before = bench.operations().length;
-        expect(await run(pool, task)).toEqual({
-          success: true,
-          skipped: true,
-          bytesProcessed: bytes.length,
-          etag: first.success ? first.etag : '',
-        });
-        expect(bench.operations().slice(before)).toEqual(['HeadObject']);
-      }
-    });
-
-    it('is done again when the source has changed', async () => {
-      const task = bench.task(bench.origin.file('/file', HELLO, { etag: '"v1"' }));
-      await run(pool, task);
-      bench.origin.file('/file', Buffer.from('world'), { etag: '"v2"' });
-      expect(await run(pool, task)).toMatchObject({ success: true, sha256: sha256(Buffer.from('world')) });
-      expect(await bench.object(task)).toEqual(Buffer.from('world'));
-    });
-  });
 });

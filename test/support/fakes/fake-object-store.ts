@@ -35,6 +35,11 @@ export class FakeObjectStore implements ObjectCalls {
     return 'etag';
   }
 
+  async putIfFree() {
+    this.calls.push('put if free');
+    return { etag: 'etag' };
+  }
+
   async createMultipart() {
     this.calls.push('create');
     return { uploadId: 'id', isOnly: true };

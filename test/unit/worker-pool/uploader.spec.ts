@@ -20,6 +20,9 @@ function request(size: number | undefined, rest: Partial<UploadRequest> = {}): U
     size,
     attemptId: 'attempt',
     attributes: () => ({ metadata: {} }),
+    mayReplace: true,
+    look: async () => undefined,
+    isSame: () => false,
     verify: () => ({ sha256: 'hash' }),
     ...rest,
   };

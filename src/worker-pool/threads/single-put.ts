@@ -1,0 +1,48 @@
+import type { StoredObject } from '../domain/object-metadata.js';
+import type { S3Location } from '../domain/s3-uri.js';
+import type { Content, ObjectAttributes, ObjectCalls } from './object-store.js';
+
+export interface SinglePutRequest {
+  at: S3Location;
+  /** In the metadata, so that the object can be told from another's. */
+  attemptId: string;
+  attributes: ObjectAttributes;
+  /** The key has been looked at, and what is there may go. */
+  mayReplace: boolean;
+  /** Looks at the key. */
+  look: () => Promise<StoredObject | undefined>;
+  /** Whether that is what this would store. */
+  isSame: (stored: StoredObject) => boolean;
+}
+
+/*
+ * One object by one PutObject, over another only when that has been looked at: so a first run needs no look.
+ *
+ *   looked at before ──────────────────────────────────────────────→ PutObject
+ *   else → PutObject if the key is free ─ taken → HEAD ─ of this attempt: an answer was lost → done
+ *                        │                             ├ what this would store → left alone
+ *                        │                             └ another, or not to be seen → PutObject
+ *                        └ the store knows no such condition → PutObject, now and from now on
+ */
+export class SinglePut {
+  private knowsConditions = true;
+
+  constructor(private readonly store: Pick<ObjectCalls, 'put' | 'putIfFree'>) {}
+
+  /** The ETag, or the object that was there and was left alone. @throws as ObjectStore */
+  async put(request: SinglePutRequest, content: Content, signal: AbortSignal): Promise<{ etag: string; leftAlone?: StoredObject }> {
+    const { at, attributes, mayReplace } = request;
+    if (!mayReplace && this.knowsConditions) {
+      const answer = await this.store.putIfFree(at, content, attributes, signal);
+      if (answer === 'unknown condition') this.knowsConditions = false;
+      else if (answer !== 'taken') return answer;
+      else {
+        const stored = await request.look();
+        signal.throwIfAborted();
+        if (stored?.metadata['upload-attempt'] === request.attemptId) return { etag: stored.etag };
+        if (stored !== undefined && request.isSame(stored)) return { etag: stored.etag, leftAlone: stored };
+      }
+    }
+    return { etag: await this.store.put(at, content, attributes, signal) };
+  }
+}
