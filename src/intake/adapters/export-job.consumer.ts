@@ -195,7 +195,8 @@ export class ExportJobConsumer implements LifecyclePart {
   /** After this receive the message is gone, so its token is answered now: the message is held for as long as the tables do not say how. */
   private async failIntake(message: ReceivedMessage, request: ExportRequest, error: unknown, signal: AbortSignal): Promise<void> {
     const { clock, logger } = this.tools;
-    const reason = `The job could not be taken in after ${message.receiveCount} receives (${toLoggable(error).name}); its message is on the dead-letter queue.`;
+    const { code, name } = toLoggable(error);
+    const reason = `The job could not be taken in after ${message.receiveCount} receives (${code ?? name}); its message is on the dead-letter queue.`;
     await retryUntil<void>(
       async (attempt) => {
         try {
