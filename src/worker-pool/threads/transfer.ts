@@ -39,7 +39,11 @@ export class Transfer {
     const existing = this.store.head({ bucket: task.s3Bucket, key: task.s3Key }, work.signal);
     const copied = await this.serverCopy.tryCopy(task, existing, work, onBytes);
     if (copied !== undefined) return copied;
-    const source = await this.sources.open(task.url, { ...(task.headers && { headers: task.headers }), signal: work.signal });
+    const source = await this.sources.open(task.url, {
+      ...(task.headers && { headers: task.headers }),
+      ...(task.pausedHosts && { pausedHosts: task.pausedHosts }),
+      signal: work.signal,
+    });
     try {
       refuseUnexpected(source, task);
       const stored = await existing;
