@@ -64,6 +64,8 @@ export function aReopeningWorld() {
       await pool.succeedAll();
       await Promise.all(runs);
     }
+    // The end of a job is waited for by nobody.
+    await settled();
     return started.sort();
   };
 
