@@ -5,8 +5,15 @@ import { CONFIGURATION, ConfigurationError, EXIT_CONFIGURATION, type Configurati
 import { Lifecycle, NestLogger } from './platform/index.js';
 import { AppLogger, toLoggable } from './shared/index.js';
 
+/**
+ * Threads of libuv's pool, which files, zlib and `dns.lookup` share over all our threads. It has half of them at look-ups at most, and nothing ends one:
+ * of its own four, two names whose resolver is silent would take all. They are made at the first use, 30 KiB each.
+ */
+const LIBUV_THREADS = '32';
+
 /** Runs the service until a signal ends it. Exit codes: 0 after a shutdown, 1 when it could not start, 78 for its configuration. */
 export async function serve(): Promise<void> {
+  process.env['UV_THREADPOOL_SIZE'] ??= LIBUV_THREADS;
   const app = await createOrExit();
   const logger = app.get(AppLogger);
   app.useLogger(new NestLogger(logger));

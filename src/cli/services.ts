@@ -25,7 +25,7 @@ export interface Services {
   jobs: Pick<JobStateRepositoryPort, 'find' | 'list'>;
   batches: Pick<JobBatchesPort, 'list'>;
   cancelJob: Pick<CancelJobUseCase, 'cancel'>;
-  completeJob: Pick<CompleteJobUseCase, 'stop'>;
+  completeJob: Pick<CompleteJobUseCase, 'idle' | 'stop'>;
   reopenJob: Pick<ReopenJobUseCase, 'reopen'>;
   results: Pick<JobResultsPort, 'loadRequest'>;
   jobsQueue: Pick<SqsQueue, 'send'>;

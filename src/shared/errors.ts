@@ -20,6 +20,11 @@ export class AppError extends Error {
   }
 }
 
+/** What was asked for is at fault, and no further try will find it otherwise. */
+export function isRejected(error: unknown): error is AppError {
+  return error instanceof AppError && error.disposition === 'reject';
+}
+
 /** An error reduced to what may be logged: SDK and HTTP errors carry requests, and requests carry tokens. */
 export interface LoggableError {
   name: string;

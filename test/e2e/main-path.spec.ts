@@ -1,5 +1,7 @@
+import { readFileSync, readdirSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { deferred } from '../support/deferred.js';
+import type { ExportService } from '../support/export-service.js';
 import { eventually } from '../support/local-aws.js';
 import { sha256 } from '../support/origin.js';
 import { ExportFixture, SECRET } from './export-fixture.js';
@@ -11,10 +13,11 @@ const TASKS_PER_WORKER = 3;
 
 describe('an execution of the shipped state machine', () => {
   let fixture: ExportFixture;
+  let service: ExportService;
 
   beforeAll(async () => {
     fixture = await ExportFixture.start();
-    await fixture.startService({ WORKER_POOL_SIZE: String(THREADS), TASKS_PER_WORKER: String(TASKS_PER_WORKER) });
+    service = await fixture.startService({ WORKER_POOL_SIZE: String(THREADS), TASKS_PER_WORKER: String(TASKS_PER_WORKER) });
   });
   afterAll(() => fixture.close());
 
@@ -44,6 +47,14 @@ describe('an execution of the shipped state machine', () => {
     expect(row).toMatchObject({ completedTasks: 250, failedTasks: 0, batchCount: 3, batchProgress: {}, callback: 'success' });
     expect(row.taskToken).toBeUndefined();
     expect(row.statusShard).toBeUndefined();
+  });
+
+  // Linux shows the names of threads.
+  (process.platform === 'linux' ? it : it.skip)('has threads of libuv to spare for names whose look-up is silent', () => {
+    const threads = readdirSync(`/proc/${service.pid}/task`).map((id) =>
+      readFileSync(`/proc/${service.pid}/task/${id}/comm`, 'utf8').trim(),
+    );
+    expect(threads.filter((name) => name === 'libuv-worker')).toHaveLength(32);
   });
 
   it('names every file once in the result lines that its manifest lists', async () => {

@@ -51,7 +51,7 @@ export async function run(args: string[], services: Partial<Services> = {}) {
     jobs: { find: async (jobId) => (jobId === job.jobId ? job : undefined), list: async () => [job] },
     batches: { list: async () => [] },
     cancelJob: { cancel: async () => 'ended' },
-    completeJob: { stop: async () => undefined },
+    completeJob: { idle: async () => undefined, stop: async () => undefined },
     reclaim: { runOnce: async () => aTurn(), idle: async () => undefined },
     previewReclaim: { list: async () => ({ watchMs: 40_000, batches: [] }) },
     reclaims: { ofJob: async () => [], recent: async () => [] },

@@ -1,5 +1,6 @@
 import { EnqueueBatchesUseCase } from '../../src/batches/application/enqueue-batches.use-case.js';
 import { JobBatchesAdapter } from '../../src/batches/adapters/job-batches.adapter.js';
+import type { ExportRequest } from '../../src/intake/domain/export-request.js';
 import { CancelJobUseCase } from '../../src/export-jobs/application/cancel-job.use-case.js';
 import { CompleteJobUseCase } from '../../src/export-jobs/application/complete-job.use-case.js';
 import { JobCounterService } from '../../src/export-jobs/application/job-counter.service.js';
@@ -46,5 +47,13 @@ export function anIntake({ heartbeatEnabled = true, maxBeatsPerSecond = Infinity
   const acceptJob = new AcceptJobUseCase(jobs, results, heartbeats, settler, completeJob, reopenJob, { heartbeatEnabled }, clock, logger);
   const rejectMessage = new RejectMessageUseCase(settler, deadLetters, logger);
   const ports = { gate, clock, logger, metrics, jobs, batches, results, stepFunctions, queue, manifest, segments, deadLetters };
-  return { ...ports, completeJob, cancelJob, reopenJob, enqueueBatches, acceptJob, expandJob: expander(5), rejectMessage, expander };
+  /** What becomes of a message once its token is answered, where that is what is left to do. */
+  const acceptAndAnswer = async (request: ExportRequest, signal: AbortSignal): Promise<'expand' | 'acknowledge'> => {
+    const accepted = await acceptJob.accept(request, signal);
+    if (typeof accepted === 'string') return accepted;
+    await accepted.answer();
+    return 'acknowledge';
+  };
+  const useCases = { completeJob, cancelJob, reopenJob, enqueueBatches, acceptJob, expandJob: expander(5), rejectMessage };
+  return { ...ports, ...useCases, expander, acceptAndAnswer };
 }

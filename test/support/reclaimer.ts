@@ -50,7 +50,7 @@ export function aReclaimWorld() {
       logger,
       metrics,
     );
-    const giveUpBatch = new GiveUpBatchUseCase(jobs, batches, files, new JobCounterService(jobs), completeJob);
+    const giveUpBatch = new GiveUpBatchUseCase(jobs, batches, files, new JobCounterService(jobs), completeJob, logger);
     const settings = {
       coordinatorId: 'me',
       heartbeatIntervalMs: BATCH_BEAT_MS,
@@ -69,6 +69,7 @@ export function aReclaimWorld() {
       await world.clock.advance(RECLAIM_INTERVAL_MS);
       const turn = await reclaim.runOnce();
       await reclaim.idle();
+      await completeJob.idle();
       return turn;
     };
     const turns = async (count: number): Promise<ReclaimTurn[]> => {
@@ -81,7 +82,7 @@ export function aReclaimWorld() {
       batches.put(...rows);
       await turns(3);
     };
-    return { reclaim, giveUpBatch, leases, ownHeartbeat, metrics, nextTurn, turns, watch };
+    return { completeJob, reclaim, giveUpBatch, leases, ownHeartbeat, metrics, nextTurn, turns, watch };
   };
   return { ...world, results, history, reclaimer };
 }

@@ -45,7 +45,7 @@ export function aReopeningWorld() {
 
   const take = async (taskToken: string = TOKEN): Promise<void> => {
     const request = aRequest({ taskToken });
-    if ((await intake.acceptJob.accept(request, running)) === 'expand') await intake.expandJob.expand(request, running);
+    if ((await intake.acceptAndAnswer(request, running)) === 'expand') await intake.expandJob.expand(request, running);
   };
 
   /** The messages of the batches queue, each once. */
@@ -64,6 +64,8 @@ export function aReopeningWorld() {
       await pool.succeedAll();
       await Promise.all(runs);
     }
+    // The end of a job is waited for by nobody.
+    await settled();
     return started.sort();
   };
 

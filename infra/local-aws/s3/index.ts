@@ -20,8 +20,6 @@ export interface S3EndpointOptions {
   /** Buckets to have from the start. */
   buckets?: string[];
   log?: RequestLog;
-  /** A sink for benches: bodies are counted and thrown away, entity tags are random, only CRC32 is checked, GetObject is refused. */
-  discardBodies?: boolean;
 }
 
 export interface S3Endpoint {
@@ -40,9 +38,8 @@ export interface S3Endpoint {
  * Not there: signatures are not verified (though one must be sent), versions, tags, ACLs, encryption, ListObjects of version 1.
  */
 export async function startS3Endpoint(options: S3EndpointOptions = {}): Promise<S3Endpoint> {
-  const discards = options.discardBodies === true;
-  const temporaryDir = discards || options.dataDir !== undefined ? undefined : await mkdtemp(join(tmpdir(), 'local-s3-'));
-  const store = new Store(discards ? undefined : (options.dataDir ?? temporaryDir));
+  const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), 'local-s3-')));
+  const store = new Store(dataDir);
   for (const name of options.buckets ?? []) store.createBucket(name);
   const faults = new S3Faults();
   const server = new S3Server(store, faults, options.log);
@@ -59,7 +56,7 @@ export async function startS3Endpoint(options: S3EndpointOptions = {}): Promise<
     http.closeAllConnections();
     await closed;
     await Promise.allSettled(running);
-    if (temporaryDir !== undefined) await rm(temporaryDir, { recursive: true, force: true });
+    if (options.dataDir === undefined) await rm(dataDir, { recursive: true, force: true });
   };
   let closing: Promise<void> | undefined;
   return {

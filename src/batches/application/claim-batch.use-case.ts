@@ -61,7 +61,7 @@ export class ClaimBatchUseCase {
   }
 
   private async countEnded(batch: BatchEntity, message: BatchMessage): Promise<void> {
-    await this.completeJob.completeAfter(await this.counter.countUp(message.jobId, message, batch, true));
+    this.completeJob.helpAfter(await this.counter.countUp(message.jobId, message, batch, true));
   }
 
   /** The row after the attempt, whether the claim was ours, someone else's, or its reply was lost. */

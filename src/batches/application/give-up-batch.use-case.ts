@@ -1,11 +1,18 @@
 import { Injectable } from '@nestjs/common';
-import { CompleteJobUseCase, JobCounterService, JobStateRepositoryPort } from '../../export-jobs/index.js';
-import { AppError } from '../../shared/index.js';
+import {
+  CompleteJobUseCase,
+  isCounting,
+  JobCounterService,
+  JobStateRepositoryPort,
+  type ExportJobEntity,
+} from '../../export-jobs/index.js';
+import { AppError, AppLogger, isRejected } from '../../shared/index.js';
 import type { BatchEntity } from '../domain/batch.entity.js';
 import { Checkpoint } from '../domain/checkpoint.js';
-import { BatchFilesPort, resultsInOrder } from './batch-files.port.js';
+import { BatchFilesPort, resultsInOrder, type Segment } from './batch-files.port.js';
 import { BatchRepositoryPort } from './batch-repository.port.js';
 import { writeOwnReclaim } from './own-reclaim.js';
+import { stallBrokenBatch } from './stall-broken-batch.js';
 
 /** Code of the tasks that were never brought to an end. */
 const REMAINING = 'RECLAIMED_TTL';
@@ -23,15 +30,16 @@ export class GiveUpBatchUseCase {
     private readonly files: BatchFilesPort,
     private readonly counter: JobCounterService,
     private readonly completeJob: CompleteJobUseCase,
+    private readonly logger: AppLogger,
   ) {}
 
-  /** @returns the dead row, whose counts are still to be brought up; `undefined`: the batch moved since it was observed */
+  /** @returns the dead row, whose counts are still to be brought up; `undefined`: the batch moved since it was observed, or its job ends without it */
   async giveUp(observed: BatchEntity, reclaimId: string, lastError: string): Promise<BatchEntity | undefined> {
     const { jobId, batchNo } = observed;
     const job = await this.jobs.find(jobId);
     if (job === undefined) throw new AppError('JOB_ROW_MISSING', `Batch ${batchNo} has no job`, { disposition: 'yield' });
-    const timeout = AbortSignal.timeout(SEGMENT_TIMEOUT_MS);
-    const segment = await this.files.loadSegment(job.destination.bucket, observed.segmentKey, timeout);
+    const segment = await this.segmentOrStall(observed, job);
+    if (segment === undefined) return undefined;
     const checkpoint = new Checkpoint(observed.totalTasks, observed);
     for (const position of checkpoint.pending()) checkpoint.fail(position, REMAINING);
     const state = checkpoint.whole();
@@ -44,8 +52,21 @@ export class GiveUpBatchUseCase {
     );
   }
 
-  /** Brings the job's counters up, and ends the job when it was its last batch: that waits for Step Functions as long as it takes. */
+  /** `undefined`: it is broken for good, so there will be no results. The job ends by it, which cancels the batch; one that is over does not. */
+  private async segmentOrStall(observed: BatchEntity, job: ExportJobEntity): Promise<Segment | undefined> {
+    try {
+      return await this.files.loadSegment(job.destination.bucket, observed.segmentKey, AbortSignal.timeout(SEGMENT_TIMEOUT_MS));
+    } catch (error) {
+      if (!isRejected(error)) throw error;
+      const isWanted = isCounting(job.status) && job.run === observed.run;
+      if (isWanted) stallBrokenBatch({ completeJob: this.completeJob, logger: this.logger }, observed, error);
+      else await this.batches.cancel(observed, observed.run);
+      return undefined;
+    }
+  }
+
+  /** Brings the job's counters up, and begins the job's end when it was its last batch. */
   async count(dead: BatchEntity): Promise<void> {
-    await this.completeJob.completeAfter(await this.counter.countUp(dead.jobId, dead, dead, true));
+    this.completeJob.helpAfter(await this.counter.countUp(dead.jobId, dead, dead, true));
   }
 }

@@ -12,7 +12,7 @@ const MAX_HELD = 256;
  */
 export class JobLane {
   running = 0;
-  private sources: TaskSource[] = [];
+  private sources: { source: TaskSource; inHandSince: MonotonicMs }[] = [];
   private readonly lines = new Map<string | undefined, Dispatched[]>();
   private held = 0;
 
@@ -22,12 +22,12 @@ export class JobLane {
     return this.running === 0 && this.held === 0 && this.sources.length === 0;
   }
 
-  add(source: TaskSource): void {
-    this.sources.push(source);
+  add(source: TaskSource, now: MonotonicMs): void {
+    this.sources.push({ source, inHandSince: now });
   }
 
   remove(source: TaskSource): void {
-    this.sources = this.sources.filter((other) => other !== source);
+    this.sources = this.sources.filter((other) => other.source !== source);
     for (const [host, line] of this.lines) {
       const kept = line.filter((task) => task.source !== source);
       this.held -= line.length - kept.length;
@@ -49,14 +49,14 @@ export class JobLane {
     for (const source of new Set(this.lines.get(host)?.map((task) => task.source))) source.onPause(until);
   }
 
-  /** The next task that may run now. */
+  /** The next task that may run now, or whose host was given up. */
   take(now: MonotonicMs): Dispatched | undefined {
     if (this.running >= this.limit) return undefined;
     const held = this.takeHeld(now);
     if (held !== undefined) return held;
     while (this.held < MAX_HELD) {
       const fresh = this.takeFresh();
-      if (fresh === undefined || this.gate.isOpen(fresh.host, now)) return fresh;
+      if (fresh === undefined || this.gate.isOpen(fresh.host, now) || this.isGivenUp(fresh)) return fresh;
       this.hold(fresh, now);
     }
     return undefined;
@@ -69,14 +69,15 @@ export class JobLane {
 
   private get limit(): number {
     const [line] = this.lines.values();
-    return (this.sources[0] ?? line?.[0]?.source)?.maxConcurrency ?? Infinity;
+    return (this.sources[0] ?? line?.[0])?.source.maxConcurrency ?? Infinity;
   }
 
   /** The host then goes to the end of the line of hosts. */
   private takeHeld(now: MonotonicMs): Dispatched | undefined {
     for (const [host, line] of this.lines) {
-      if (!this.gate.isOpen(host, now)) continue;
-      const task = line.shift();
+      const at = this.gate.isOpen(host, now) ? 0 : line.findIndex((task) => this.isGivenUp(task));
+      if (at === -1) continue;
+      const [task] = line.splice(at, 1);
       this.held--;
       this.lines.delete(host);
       this.setLine(host, line);
@@ -86,13 +87,17 @@ export class JobLane {
   }
 
   private takeFresh(): Dispatched | undefined {
-    for (let source = this.sources[0]; source !== undefined; source = this.sources[0]) {
-      const next = source.next();
+    for (let first = this.sources[0]; first !== undefined; first = this.sources[0]) {
+      const next = first.source.next();
       if (next !== undefined)
-        return { source, ...next, host: sourceHostOf(next.task.url), attempts: 0, pardoned: 0, mismatches: 0, startedAt: undefined };
+        return { ...first, ...next, host: sourceHostOf(next.task.url), attempts: 0, pardoned: 0, mismatches: 0, startedAt: undefined };
       this.sources.shift();
     }
     return undefined;
+  }
+
+  private isGivenUp({ host, inHandSince }: Dispatched): boolean {
+    return this.gate.hasGivenUp(host, inHandSince);
   }
 
   private setLine(host: string | undefined, line: Dispatched[]): void {

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { CompleteJobUseCase, isCounting, type CountOutcome, type ExportJobEntity } from '../../export-jobs/index.js';
-import { AppError, AppLogger, Clock, retryUntil, toLoggable, type MonotonicMs } from '../../shared/index.js';
+import { CompleteJobUseCase, type CountOutcome } from '../../export-jobs/index.js';
+import { AppError, AppLogger, Clock, isRejected, retryUntil, toLoggable, type MonotonicMs } from '../../shared/index.js';
 import type { BatchEntity, Lease } from '../domain/batch.entity.js';
 import { Checkpoint } from '../domain/checkpoint.js';
 import { leaseTtlMs } from '../domain/lease-ttl.js';
@@ -10,6 +10,7 @@ import type { BatchMessage } from './batch-queue.port.js';
 import { ClaimBatchUseCase } from './claim-batch.use-case.js';
 import { ReleaseBatchUseCase } from './release-batch.use-case.js';
 import { RunningBatch, type RunningBatchServices, type StopReason } from './running-batch.js';
+import { stallBrokenBatch } from './stall-broken-batch.js';
 import { TaskDispatcherService } from './task-dispatcher.service.js';
 
 export interface BatchSettings {
@@ -80,7 +81,8 @@ export class RunBatchUseCase {
   /**
    * Hands every batch in hand back. Running tasks may finish until `finishByMs`, then they are aborted. A batch whose tasks
    * are all done is ended rather than handed back, if its end works within half of the time that is left. A thread that does
-   * not let go by `releaseByMs` is left behind: what it may still write is not listed anywhere. Monotonic milliseconds.
+   * not let go by `releaseByMs` is left behind: what it may still write is not listed anywhere. Until then a job that ends is answered:
+   * the next finisher would only come by after a minute. Monotonic milliseconds.
    */
   async drain(deadlines: { finishByMs: number; releaseByMs: number }): Promise<void> {
     this.draining = true;
@@ -90,7 +92,7 @@ export class RunBatchUseCase {
     await this.untilOr(this.allClosed(), (deadlines.finishByMs + deadlines.releaseByMs) / 2);
     this.outOfTime.abort();
     for (const running of this.inHand.keys()) running.stop('draining', 'now');
-    await this.untilOr(Promise.all([this.allClosed(), this.dispatcher.idle()]), deadlines.releaseByMs);
+    await this.untilOr(Promise.all([this.allAnswered(), this.dispatcher.idle()]), deadlines.releaseByMs);
   }
 
   /** The fleet has given this process up: every batch in hand is let go and nothing more is written of it. What comes next is run as ever. */
@@ -100,6 +102,11 @@ export class RunBatchUseCase {
 
   private async allClosed(): Promise<void> {
     await Promise.allSettled(this.inHand.values());
+  }
+
+  private async allAnswered(): Promise<void> {
+    await this.allClosed();
+    await this.completeJob.idle();
   }
 
   private async untilOr(work: Promise<unknown>, deadline: MonotonicMs): Promise<void> {
@@ -126,8 +133,10 @@ export class RunBatchUseCase {
       if (segment === undefined) return await this.close(running);
       return await this.work(running, segment);
     } catch (error) {
-      if (!isBroken(error)) throw error;
-      return await this.stallJob(running, error);
+      if (!isRejected(error)) throw error;
+      running.stop('job-over');
+      stallBrokenBatch({ completeJob: this.completeJob, logger: this.logger }, running.lease, error);
+      return await this.close(running);
     } finally {
       await running.dispose();
     }
@@ -137,18 +146,6 @@ export class RunBatchUseCase {
     const segment = await this.files.loadSegment(bucket, batch.segmentKey, signal);
     refuseOther(segment, batch);
     return segment;
-  }
-
-  /** No holder could ever run this batch: its job ends at once and says why, rather than after everyone's tries and without a reason. */
-  private async stallJob(running: RunningBatch, { message }: AppError): Promise<RunOutcome> {
-    const { jobId, batchNo, run } = running.lease;
-    running.stop('job-over');
-    const reason =
-      `Batch ${batchNo} can never run: ${message}. The segments under input/ are needed until their job ends: look for what removes or ` +
-      'changes them (a lifecycle rule, a clean-up), then start a new execution.';
-    const isStill = (job: ExportJobEntity): boolean => isCounting(job.status) && job.run === run;
-    await this.completeJob.stall(jobId, reason, isStill, { batchNo, reason: message });
-    return this.close(running);
   }
 
   private async work(running: RunningBatch, segment: Segment): Promise<RunOutcome> {
@@ -187,7 +184,7 @@ export class RunBatchUseCase {
   /** The row has ended, so this needs no lease: only a drain that runs out of time leaves it to the job's repair. */
   private async countEnd(running: RunningBatch): Promise<void> {
     const counted = await this.retry(running.lease, this.outOfTime.signal, () => this.countUp(running, true));
-    if (counted !== undefined) await this.completeJob.completeAfter(counted);
+    if (counted !== undefined) this.completeJob.helpAfter(counted);
   }
 
   /** A holder that stopped early: hands the batch back when draining, else leaves the row to whoever has it. */
@@ -217,7 +214,7 @@ export class RunBatchUseCase {
         try {
           return { done: true, value: await attempt() };
         } catch (error) {
-          if (isBroken(error)) throw error;
+          if (isRejected(error)) throw error;
           this.logger.warn('A step of a batch failed; it is tried again', { jobId, batchNo, error: toLoggable(error) });
           return { done: false };
         }
@@ -238,11 +235,6 @@ export class RunBatchUseCase {
   private get logger(): AppLogger {
     return this.services.logger;
   }
-}
-
-/** What was asked for is at fault, and no further try will find it otherwise. */
-function isBroken(error: unknown): error is AppError {
-  return error instanceof AppError && error.disposition === 'reject';
 }
 
 /** A segment that is not this batch's would make it never end, or end wrongly. */

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Clock, fullJitterMs, Metrics, type MonotonicMs } from '../../shared/index.js';
 import { TransferPool, type TaskFailure, type TaskOutcome } from '../../worker-pool/index.js';
 import { earliest } from '../domain/earliest.js';
-import { HostGate } from '../domain/host-gate.js';
+import { HOST_PATIENCE_MS, HostGate } from '../domain/host-gate.js';
 import { JobLane } from './job-lane.js';
 import type { Dispatched, TaskSource } from './task-source.js';
 import { WorkSigns } from './work-signs.js';
@@ -12,6 +12,16 @@ const BACKOFF = { baseMs: 1_000, capMs: 30_000 };
 const MAX_MISMATCHES = 2;
 /** Our own store is away or slows us down: no fault of the file, and it passes. Minutes of patience instead of seconds. */
 const STORE_PATIENCE = 3;
+
+const REFUSED: TaskOutcome = {
+  success: false,
+  bytesProcessed: 0,
+  error: {
+    code: 'SOURCE_REFUSES',
+    message: `for ${HOST_PATIENCE_MS / 60_000} minutes its host has served nothing and only asked to come back later (Retry-After)`,
+    retryable: true,
+  },
+};
 
 /**
  * Feeds the pool fairly: whenever a place is free, the next job in turn gives one task. A task that waits out its backoff, or waits for
@@ -52,7 +62,7 @@ export class TaskDispatcherService {
   }
 
   add(source: TaskSource): void {
-    this.laneOf(source.jobId).add(source);
+    this.laneOf(source.jobId).add(source, this.clock.monotonicMs());
     source.signal.addEventListener('abort', () => this.remove(source), { once: true });
     this.fill();
   }
@@ -88,12 +98,13 @@ export class TaskDispatcherService {
     while (!this.paused && this.reading < this.pool.capacity && this.running < this.pool.maxInHand) {
       const next = this.pull();
       if (next === undefined) break;
-      void this.run(next);
+      if (this.gate.hasGivenUp(next.host, next.inHandSince)) this.record(next, REFUSED);
+      else void this.run(next);
     }
     this.awaitOpening();
   }
 
-  /** The next job in turn that has a task and may run one more; it then goes to the end of the line. */
+  /** The next job in turn that has a task which may run, or fails unrun; it then goes to the end of the line. */
   private pull(): Dispatched | undefined {
     const now = this.clock.monotonicMs();
     for (const [jobId, lane] of this.lanes) {
@@ -102,7 +113,6 @@ export class TaskDispatcherService {
         this.dropIfEmpty(jobId);
         continue;
       }
-      lane.running++;
       this.lanes.delete(jobId);
       this.lanes.set(jobId, lane);
       return next;
@@ -136,19 +146,13 @@ export class TaskDispatcherService {
     dispatched.startedAt ??= startedAt;
     dispatched.attempts++;
     this.running++;
-    this.reading++;
-    this.gate.enter(host, startedAt);
-    let isReading = true;
-    const leavePlace = () => {
-      if (!isReading) return;
-      isReading = false;
-      this.reading--;
-      this.gate.leave(host, this.clock.monotonicMs());
-    };
+    this.laneOf(task.jobId).running++;
+    const leavePlace = this.takePlace(host, startedAt);
+    const pausedHosts = this.gate.paused(startedAt);
     let outcome: TaskOutcome;
     try {
       outcome = await this.pool.run(
-        { ...task, attempt: dispatched.attempts },
+        { ...task, ...(pausedHosts.length === 0 ? {} : { pausedHosts }), attempt: dispatched.attempts },
         {
           signal: source.signal,
           onProgress: () => {
@@ -173,13 +177,32 @@ export class TaskDispatcherService {
     if (this.running === 0) for (const wake of this.idleWaiters.splice(0)) wake();
   }
 
+  /** A place and a connection of the host; the function gives both back, once. */
+  private takePlace(host: string | undefined, now: MonotonicMs): () => void {
+    this.reading++;
+    this.gate.enter(host, now);
+    let isHeld = true;
+    return () => {
+      if (!isHeld) return;
+      isHeld = false;
+      this.reading--;
+      this.gate.leave(host, this.clock.monotonicMs());
+    };
+  }
+
   private settle(dispatched: Dispatched, outcome: TaskOutcome, startedAt: MonotonicMs): void {
-    const { source, position, attempts } = dispatched;
     if (!outcome.success && outcome.error.code === 'ABORTED') return;
     this.signs.note();
+    const isServed = outcome.success || (!outcome.error.retryable && outcome.error.httpStatus !== undefined);
+    if (isServed) this.gate.serves(dispatched.host, this.clock.monotonicMs());
     if (!outcome.success) this.pauseHost(dispatched, outcome.error, startedAt);
     if (!outcome.success && this.mayRetry(dispatched, outcome.error)) return void this.retryLater(dispatched);
-    const durationMs = Math.round(this.clock.monotonicMs() - (dispatched.startedAt ?? startedAt));
+    this.record(dispatched, outcome);
+  }
+
+  private record({ source, position, attempts, startedAt }: Dispatched, outcome: TaskOutcome): void {
+    const now = this.clock.monotonicMs();
+    const durationMs = Math.round(now - (startedAt ?? now));
     this.metrics.increment(
       'tasks_total',
       outcome.success ? { outcome: 'succeeded', code: '' } : { outcome: 'failed', code: outcome.error.code },
@@ -191,13 +214,15 @@ export class TaskDispatcherService {
 
   /** For everyone, whatever becomes of the task that was told; the tasks that were under way with it are not charged for it. */
   private pauseHost(dispatched: Dispatched, error: TaskFailure, startedAt: MonotonicMs): void {
-    const { host, source } = dispatched;
-    if (host === undefined || !error.retryable || error.retryAfterMs === undefined || error.retryAfterMs === 0) return;
+    const { retryable, retryAfterMs = 0, retryAfterHost: host = dispatched.host } = error;
+    if (host === undefined || !retryable || retryAfterMs === 0) return;
     const now = this.clock.monotonicMs();
-    const { isNews } = this.gate.pause(host, error.retryAfterMs, startedAt, now);
+    // One that was not even asked says nothing new.
+    const { isNews } = error.code === 'SOURCE_PAUSED' ? { isNews: false } : this.gate.pause(host, retryAfterMs, startedAt, now);
     if (!isNews) dispatched.pardoned++;
+    dispatched.host = host;
     const until = this.gate.opensAt(host, now) ?? now;
-    source.onPause(until);
+    dispatched.source.onPause(until);
     for (const lane of this.lanes.values()) lane.notePause(host, until);
   }
 

@@ -21,7 +21,10 @@ export interface Dispatched {
   source: TaskSource;
   position: number;
   task: Omit<TransferTask, 'attempt'>;
+  /** Of its URL, until a host asked for patience to which its redirects lead: then that one. */
   host: string | undefined;
+  /** Since when its batch is. */
+  inHandSince: MonotonicMs;
   attempts: number;
   /** Attempts that its host refused while it refused everyone: no word about this file. */
   pardoned: number;

@@ -5,6 +5,12 @@ const SPREAD_MS = 5_000;
 const SPREAD_STEP_MS = 250;
 /** Other processes were told the same second. */
 const MAX_JITTER_MS = 1_000;
+/** A host that only ever asked for patience for so long serves nothing: three pauses of the longest kind, or more of shorter ones. */
+export const HOST_PATIENCE_MS = 15 * 60_000;
+/** Until so long after a pause the next refusal goes on with it: its tasks come back after a backoff, and an answer may take a minute. */
+const SAME_REFUSAL_MS = 120_000;
+/** More are not told to a task: its message stays small. */
+const MAX_PAUSED_TOLD = 100;
 
 interface Host {
   running: number;
@@ -17,6 +23,10 @@ interface Host {
   spreadUntil: MonotonicMs;
   /** When the last pause began; lengthening it is no beginning. */
   pausedSince: MonotonicMs;
+  /** The first wish for patience since the host served anything. */
+  refusedSince: MonotonicMs | undefined;
+  /** The last wish for patience that came when ours was over. */
+  givenUpAt: MonotonicMs;
 }
 
 /** The host whose patience a URL takes: lower case, whatever the port. None for `s3:`, which is one service for all buckets. */
@@ -27,7 +37,10 @@ export function sourceHostOf(address: string): string | undefined {
 
 /**
  * How many tasks of a host run at once in this process, and until when none may start because the host asked for a pause.
- * A task without a host always passes. What a redirect leads to is not known here.
+ * A task without a host always passes. What a redirect leads to is known here once its host has asked for a pause.
+ *
+ * A host that serves nothing for HOST_PATIENCE_MS is given up: each refusal from then on is the answer to all that is in hand for it at
+ * that moment. What comes later waits for the next refusal, so that a process which alone is refused does not fail whole jobs in seconds.
  */
 export class HostGate {
   private readonly hosts = new Map<string, Host>();
@@ -37,7 +50,7 @@ export class HostGate {
     private readonly random: () => number = Math.random,
   ) {}
 
-  /** Hosts that are remembered: those with running tasks, a pause, or starts kept apart. */
+  /** Hosts that are remembered: those with running tasks, a pause, or starts kept apart, and those that have not served since their pause. */
   get size(): number {
     return this.hosts.size;
   }
@@ -77,7 +90,33 @@ export class HostGate {
     host.pausedUntil = Math.max(host.pausedUntil, now + forMs);
     host.opensAt = Math.max(host.opensAt, host.pausedUntil + host.jitterMs);
     host.spreadUntil = host.opensAt + SPREAD_MS;
+    host.refusedSince ??= now;
+    if (now - host.refusedSince >= HOST_PATIENCE_MS) host.givenUpAt = now;
     return { isNews };
+  }
+
+  /** The host answered, with a file or with why there is none. */
+  serves(name: string | undefined, now: MonotonicMs): void {
+    const host = this.find(name);
+    if (name === undefined || host === undefined) return;
+    host.refusedSince = undefined;
+    host.givenUpAt = -Infinity;
+    this.forgetIfIdle(name, host, now);
+  }
+
+  /** Whether the host was given up after a task for it came into hand. */
+  hasGivenUp(name: string | undefined, inHandSince: MonotonicMs): boolean {
+    return (this.find(name)?.givenUpAt ?? -Infinity) > inHandSince;
+  }
+
+  /** Hosts whose pause is not over, and how much of it is left. */
+  paused(now: MonotonicMs): { host: string; forMs: number }[] {
+    const paused: { host: string; forMs: number }[] = [];
+    for (const [host, { pausedUntil }] of this.hosts) {
+      if (pausedUntil > now) paused.push({ host, forMs: pausedUntil - now });
+      if (paused.length === MAX_PAUSED_TOLD) break;
+    }
+    return paused;
   }
 
   /** When time alone opens the host; `undefined` when it is not closed by time. */
@@ -87,7 +126,9 @@ export class HostGate {
   }
 
   private forgetIfIdle(name: string, host: Host, now: MonotonicMs): void {
-    if (host.running === 0 && host.opensAt <= now && host.spreadUntil <= now) this.hosts.delete(name);
+    const isOver = host.opensAt <= now && host.spreadUntil <= now;
+    const mayGoOn = host.refusedSince !== undefined && now < host.opensAt + SAME_REFUSAL_MS;
+    if (host.running === 0 && isOver && !mayGoOn) this.hosts.delete(name);
   }
 
   private find(name: string | undefined): Host | undefined {
@@ -97,7 +138,17 @@ export class HostGate {
   private hostOf(name: string): Host {
     const known = this.hosts.get(name);
     if (known !== undefined) return known;
-    const host = { running: 0, pausedUntil: -Infinity, jitterMs: 0, opensAt: -Infinity, spreadUntil: -Infinity, pausedSince: -Infinity };
+    const never = -Infinity;
+    const host: Host = {
+      running: 0,
+      pausedUntil: never,
+      jitterMs: 0,
+      opensAt: never,
+      spreadUntil: never,
+      pausedSince: never,
+      refusedSince: undefined,
+      givenUpAt: never,
+    };
     this.hosts.set(name, host);
     return host;
   }

@@ -88,7 +88,7 @@ async function watch(
 }
 
 /** As many turns as one whole look takes: one that doubts itself takes none, and one that runs out of time leaves some. */
-async function takeSilent({ reclaim }: Services, signal: AbortSignal): Promise<ReclaimTurn[]> {
+async function takeSilent({ reclaim, completeJob }: Services, signal: AbortSignal): Promise<ReclaimTurn[]> {
   const turns: ReclaimTurn[] = [];
   let looksToEnd = 1;
   for (let again = true; again && !signal.aborted;) {
@@ -101,6 +101,7 @@ async function takeSilent({ reclaim }: Services, signal: AbortSignal): Promise<R
     turns.push(turn);
     again = looksToEnd > 0 || (turn.left > 0 && turn.reclaims.length > 0);
   }
+  await completeJob.idle();
   return turns;
 }
 

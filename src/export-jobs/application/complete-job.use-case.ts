@@ -63,9 +63,9 @@ export class CompleteJobUseCase {
     );
   }
 
-  /** A batch's last count came in: when the job adds up by it, it is ended there and then. */
-  async completeAfter(counted: CountOutcome): Promise<void> {
-    if (counted.kind === 'counted' && JobStateVO.of(counted.job).addsUp) await this.complete(counted.job.jobId);
+  /** A batch's last count came in: when the job adds up by it, its end begins there and then, and is not waited for either. */
+  helpAfter(counted: CountOutcome): void {
+    if (counted.kind === 'counted' && JobStateVO.of(counted.job).addsUp) this.help(counted.job.jobId);
   }
 
   /**

@@ -4,6 +4,9 @@ import type { ExportJobEntity, JobError, JobStatus } from './export-job.entity.j
 /** Step Functions' limits. */
 const MAX_ERROR_CODE_POINTS = 256;
 const MAX_CAUSE_BYTES = 32_768;
+/** Of one failure in a cause: a URL may be so long that neither it nor any failure after it would fit. */
+const MAX_URL_BYTES = 2_048;
+const MAX_MESSAGE_BYTES = 300;
 
 /** One failed task as an answer or a person sees it. */
 export interface FailedTask {
@@ -59,7 +62,9 @@ export function failureAnswer(
   let shown: FailedTask[] = [];
   let cause = JSON.stringify({ ...base, failures: shown });
   for (const task of failures) {
-    const more = [...shown, { ...task, url: maskUrl(task.url), message: task.message === null ? null : cutToJsonBytes(task.message, 300) }];
+    const url = cutToJsonBytes(maskUrl(task.url), MAX_URL_BYTES);
+    const message = task.message === null ? null : cutToJsonBytes(task.message, MAX_MESSAGE_BYTES);
+    const more = [...shown, { ...task, url, message }];
     const longer = JSON.stringify({ ...base, failures: more });
     if (byteLength(longer) > MAX_CAUSE_BYTES) break;
     shown = more;

@@ -20,7 +20,7 @@ import { resolveExportRequest, type RequestDefaults } from './resolve-export-req
 
 /** Messages that are being accepted at the same time. */
 const MAX_ACCEPTING = 64;
-/** Accepted messages that wait for their expansion or are in it, each held by a visibility heartbeat: by number, and by bytes. */
+/** Messages that wait for their expansion or their answer, or are in it, each held by a visibility heartbeat: by number, and by bytes. */
 const MAX_ACCEPTED = 1_000;
 const MAX_ACCEPTED_BYTES = 64 * 1024 * 1024;
 /** The jobs queue's own maxReceiveCount: after this receive the message goes to the dead-letter queue. */
@@ -131,16 +131,21 @@ export class ExportJobConsumer implements LifecyclePart {
 
   private async process(message: ReceivedMessage, signal: AbortSignal): Promise<void> {
     const parsed = parseExportJobMessage(message.body);
-    if (parsed.kind === 'unusable') return this.useCases.rejectMessage.reject({ body: message.body, ...parsed }, signal);
+    if (parsed.kind === 'unusable') return this.reject(message, parsed, signal);
     const resolved = await resolveExportRequest(parsed.message, parsed.files, this.settings.defaults);
     if (resolved.kind === 'unusable') {
       const { jobId, taskToken } = parsed.message;
-      return this.useCases.rejectMessage.reject(
-        { body: message.body, reasons: resolved.reasons, jobId, ...(taskToken === undefined ? {} : { taskToken }) },
-        signal,
-      );
+      return this.reject(message, { reasons: resolved.reasons, jobId, ...(taskToken === undefined ? {} : { taskToken }) }, signal);
     }
     await this.take(message, resolved.request, signal);
+  }
+
+  private async reject(
+    message: ReceivedMessage,
+    unusable: { reasons: readonly string[]; jobId?: string; taskToken?: string },
+    signal: AbortSignal,
+  ): Promise<void> {
+    await this.whileAccepted(message, () => this.useCases.rejectMessage.reject({ body: message.body, ...unusable }, signal));
   }
 
   private async take(message: ReceivedMessage, request: ExportRequest, signal: AbortSignal): Promise<void> {
@@ -149,7 +154,8 @@ export class ExportJobConsumer implements LifecyclePart {
     try {
       await this.acceptAndExpand(message, request, signal);
     } catch (error) {
-      if (message.receiveCount >= MAX_RECEIVE_COUNT) await this.failIntake(message, request, error, signal);
+      if (message.receiveCount >= MAX_RECEIVE_COUNT)
+        await this.whileAccepted(message, () => this.failIntake(message, request, error, signal));
       throw error;
     }
   }
@@ -158,16 +164,18 @@ export class ExportJobConsumer implements LifecyclePart {
     const { acceptJob, expandJob } = this.useCases;
     const { jobId } = request;
     try {
-      if ((await acceptJob.accept(request, signal)) === 'acknowledge') return;
+      const accepted = await acceptJob.accept(request, signal);
+      if (accepted === 'acknowledge') return;
+      if (accepted !== 'expand') return await this.whileAccepted(message, accepted.answer);
       await this.whileAccepted(message, () => this.expansions.run(jobId, signal, () => expandJob.expand(request, signal)));
       signal.throwIfAborted();
     } catch (error) {
       if (!(error instanceof AppError && error.code === MANIFEST_REJECTED)) throw error;
-      await this.rejectManifest(message, request, error, signal);
+      await this.whileAccepted(message, () => this.rejectManifest(message, request, error, signal));
     }
   }
 
-  /** The message makes room for others to be accepted. */
+  /** The message makes room for others to be accepted: an expansion may wait for its turn, an answer for hours. */
   private async whileAccepted(message: ReceivedMessage, work: () => Promise<unknown>): Promise<void> {
     const bytes = Buffer.byteLength(message.body);
     this.accepted++;
@@ -195,7 +203,8 @@ export class ExportJobConsumer implements LifecyclePart {
   /** After this receive the message is gone, so its token is answered now: the message is held for as long as the tables do not say how. */
   private async failIntake(message: ReceivedMessage, request: ExportRequest, error: unknown, signal: AbortSignal): Promise<void> {
     const { clock, logger } = this.tools;
-    const reason = `The job could not be taken in after ${message.receiveCount} receives (${toLoggable(error).name}); its message is on the dead-letter queue.`;
+    const { code, name } = toLoggable(error);
+    const reason = `The job could not be taken in after ${message.receiveCount} receives (${code ?? name}); its message is on the dead-letter queue.`;
     await retryUntil<void>(
       async (attempt) => {
         try {

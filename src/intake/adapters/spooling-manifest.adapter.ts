@@ -52,7 +52,11 @@ export class SpoolingManifestAdapter extends ManifestPort {
       }
     }
     try {
-      const tasks = readManifest(this.opener(source, whole), { format: source.format, prefix: destination.prefix, signal: whole });
+      const tasks = readManifest(this.opener(source, whole, onProgress), {
+        format: source.format,
+        prefix: destination.prefix,
+        signal: whole,
+      });
       await pipeline(lines(tasks), createWriteStream(file), { signal: whole });
       return { totalTasks, tasks: () => readTasks(file), dispose };
     } catch (error) {
@@ -65,10 +69,10 @@ export class SpoolingManifestAdapter extends ManifestPort {
   }
 
   /** `options.headers` are for the files: a manifest may lie on a host that must not see them. */
-  private opener(source: ManifestSource, signal: AbortSignal): OpenManifest {
+  private opener(source: ManifestSource, signal: AbortSignal, onWait: () => void): OpenManifest {
     const own = this.ownObject(source);
     if (own !== undefined) return () => this.openOwn(own, signal);
-    return async () => (await this.sources.openSource(source.uri, { signal })).body;
+    return async () => (await this.sources.openSource(source.uri, { signal, onWait })).body;
   }
 
   /** Places that the operator named, not the message; everything else must pass the source guard. */

@@ -16,8 +16,11 @@ import { AppError, AppLogger, Clock, type BackoffPolicy } from '../../shared/ind
 import { decideAccept } from '../domain/decide-accept.js';
 import type { ExportRequest } from '../domain/export-request.js';
 
-/** `expand`: the job is ours to expand · `acknowledge`: delete the message, nothing else is owed to it. */
-export type AcceptOutcome = 'expand' | 'acknowledge';
+/**
+ * `expand`: the job is ours to expand · `acknowledge`: delete the message, nothing else is owed to it · `answer`: its token is to be answered first, which
+ * waits for Step Functions as long as it takes; it throws when it was interrupted.
+ */
+export type AcceptOutcome = 'expand' | 'acknowledge' | { answer: () => Promise<void> };
 
 /** A job that is being answered is looked at again after this, and later each time. */
 const LOOK_AGAIN: BackoffPolicy = { baseMs: 500, capMs: 30_000 };
@@ -121,24 +124,22 @@ export class AcceptJobUseCase {
     if (signal.aborted) throw new AppError('ACCEPT_INTERRUPTED', 'The message comes again elsewhere', { disposition: 'yield' });
   }
 
-  private async answerAsCompleted(job: ExportJobEntity, taskToken: string, signal: AbortSignal): Promise<AcceptOutcome> {
+  private answerAsCompleted(job: ExportJobEntity, taskToken: string, signal: AbortSignal): AcceptOutcome {
     const { jobId, outcome, resultKey } = job;
     if (outcome === undefined) throw new Error(`Job ${jobId} is COMPLETED without an outcome`);
-    await this.settle(jobId, taskToken, answerOf(job, outcome, resultKey, []), signal);
-    this.logger.info('New task token answered as the job completed', { jobId });
-    return 'acknowledge';
+    return {
+      answer: async () => {
+        await this.settle(jobId, taskToken, answerOf(job, outcome, resultKey, []), signal);
+        this.logger.info('New task token answered as the job completed', { jobId });
+      },
+    };
   }
 
-  private async refuse(request: ExportRequest, message: string, signal: AbortSignal): Promise<AcceptOutcome> {
-    this.logger.warn('Job message refused: JobIdConflict', { jobId: request.jobId });
-    if (request.taskToken !== undefined)
-      await this.settle(
-        request.jobId,
-        request.taskToken,
-        { kind: 'failure', ...failureAnswer({ code: 'JobIdConflict', message }, { jobId: request.jobId }) },
-        signal,
-      );
-    return 'acknowledge';
+  private refuse({ jobId, taskToken }: ExportRequest, message: string, signal: AbortSignal): AcceptOutcome {
+    this.logger.warn('Job message refused: JobIdConflict', { jobId });
+    if (taskToken === undefined) return 'acknowledge';
+    const failure = failureAnswer({ code: 'JobIdConflict', message }, { jobId });
+    return { answer: () => this.settle(jobId, taskToken, { kind: 'failure', ...failure }, signal) };
   }
 
   private async settle(...call: Parameters<SettleTokenService['settle']>): Promise<void> {

@@ -10,7 +10,7 @@ import {
   type ExpansionPlan,
   type ExportJobEntity,
 } from '../../export-jobs/index.js';
-import { AppError, AppLogger, Clock, newId } from '../../shared/index.js';
+import { AppError, AppLogger, Clock, isRejected, newId } from '../../shared/index.js';
 import { batchSizeFor, type ExportRequest } from '../domain/export-request.js';
 import type { ManifestTask } from '../domain/manifest-task.js';
 import { ExpansionProgress } from './expansion-progress.js';
@@ -27,7 +27,7 @@ const SEGMENTS_AT_ONCE = 4;
  * 1. The manifest is read to its end and spooled; segments go to S3 under a random prefix; then one write with one winner
  *    records totals, batch size and that prefix. A loser goes on with the winner's plan and leaves its own segments behind.
  * 2. The batch rows, if absent; a message for each that is queued.
- * 3. → DOWNLOADING; when the counts add up already, the job is finished.
+ * 3. → DOWNLOADING; when the counts add up already, the job's end begins.
  * A crash anywhere: the message comes again and goes on where the row says.
  */
 @Injectable()
@@ -54,7 +54,7 @@ export class ExpandJobUseCase {
     const started = await this.jobs.startDownloading(planned.jobId, planned.run);
     const now = started.kind === 'written' ? started.job : await this.jobs.find(planned.jobId);
     if (now === undefined || !isCounting(now.status)) return this.batches.withdraw(planned);
-    if (JobStateVO.of(now).addsUp) await this.completeJob.complete(now.jobId);
+    if (JobStateVO.of(now).addsUp) this.completeJob.help(now.jobId);
   }
 
   /** The job with its plan, ours or the winner's; `undefined` when it is not ours to expand any more. */
@@ -99,7 +99,7 @@ export class ExpandJobUseCase {
     try {
       return await this.manifests.spool(request, signal, () => progress.stamp());
     } catch (cause) {
-      if (!(cause instanceof AppError) || cause.disposition !== 'reject') throw cause;
+      if (!isRejected(cause)) throw cause;
       throw new AppError(MANIFEST_REJECTED, cause.message, { disposition: 'reject', cause });
     }
   }

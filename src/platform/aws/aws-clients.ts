@@ -11,6 +11,8 @@ import { NodeHttpHandler } from '@smithy/node-http-handler';
 const SQS_REQUEST_TIMEOUT_MS = 30_000;
 const S3_REQUEST_TIMEOUT_MS = 60_000;
 const DYNAMODB_REQUEST_TIMEOUT_MS = 3_000;
+/** The SDK's own four take 12 s of a table that is silent: longer than a heartbeat's interval (10 s), which must know that it failed before the next is due. */
+const DYNAMODB_ATTEMPTS = 3;
 /** One slow beat must not stand in the way of the next. */
 const STEP_FUNCTIONS_REQUEST_TIMEOUT_MS = 5_000;
 
@@ -18,7 +20,7 @@ const STEP_FUNCTIONS_REQUEST_TIMEOUT_MS = 5_000;
  * The SDK's clients, one of each for the process. Step Functions and DynamoDB have sockets of their own, so that a busy
  * S3 transfer or a long poll never delays a heartbeat. The SDK's timeouts only warn unless told to throw.
  *
- * Retries: DynamoDB, S3 and SQS by the SDK. Step Functions never: its callers decide what a failure means.
+ * Retries: DynamoDB, S3 and SQS by the SDK, three attempts each. Step Functions never: its callers decide what a failure means.
  */
 export class AwsClients {
   readonly s3: S3Client;
@@ -42,9 +44,12 @@ export class AwsClients {
       useQueueUrlAsEndpoint: false,
       requestHandler: handler(SQS_REQUEST_TIMEOUT_MS, 50),
     });
-    this.dynamoDb = DynamoDBDocumentClient.from(new DynamoDBClient({ region, requestHandler: handler(DYNAMODB_REQUEST_TIMEOUT_MS, 50) }), {
-      marshallOptions: { removeUndefinedValues: true },
+    const tables = new DynamoDBClient({
+      region,
+      maxAttempts: DYNAMODB_ATTEMPTS,
+      requestHandler: handler(DYNAMODB_REQUEST_TIMEOUT_MS, 50),
     });
+    this.dynamoDb = DynamoDBDocumentClient.from(tables, { marshallOptions: { removeUndefinedValues: true } });
     this.stepFunctions = new SFNClient({ region, maxAttempts: 1, requestHandler: handler(STEP_FUNCTIONS_REQUEST_TIMEOUT_MS, 100) });
   }
 

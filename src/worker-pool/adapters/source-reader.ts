@@ -1,17 +1,23 @@
 import { Readable } from 'node:stream';
 import type { Agent } from 'undici';
+import { MAX_RETRY_AFTER_MS } from '../domain/http-response.js';
 import { TransferError } from '../domain/transfer-error.js';
 import { guardedAgent } from '../threads/guarded-agent.js';
 import { BucketAccesses } from '../threads/bucket-accesses.js';
 import { readBody } from '../threads/source-body.js';
 import { S3Requests } from '../threads/s3-requests.js';
 import { SourceGuard } from '../threads/source-guard.js';
-import { SourceOpener } from '../threads/source-opener.js';
+import { pause } from '../threads/pause.js';
+import { SourceOpener, type OpenedSource } from '../threads/source-opener.js';
 import { STALL_TIMEOUT_MS, type PoolSettings } from './pool-settings.js';
 import { S3Access } from './s3-access.js';
 
 /** Manifests are few: this is the limit of their connections, to one host and to S3. */
 const CONNECTIONS = 8;
+/** How long in all a reader waits because a host asks for it: one wait of the longest kind. A longer wish is for the caller to come back for. */
+const PATIENCE_MS = MAX_RETRY_AFTER_MS;
+/** `Retry-After: 0` for ever would be a loop. */
+const SHORTEST_WAIT_MS = 1_000;
 
 export interface OpenSourceOptions {
   /** Dropped when a redirect changes the origin. */
@@ -20,6 +26,8 @@ export interface OpenSourceOptions {
   signal: AbortSignal;
   /** Default 10; 0 refuses any. */
   maxRedirects?: number;
+  /** Called before and after each wait for a host that asked for patience with Retry-After; none lasts over 300 s. */
+  onWait?: () => void;
 }
 
 export interface SourceStream {
@@ -31,7 +39,10 @@ export interface SourceStream {
   size?: number;
 }
 
-/** Reads a user's URL (http, https or s3) on the main thread, under the same guard as the transfers: for manifests. */
+/**
+ * Reads a user's URL (http, https or s3) on the main thread, under the same guard as the transfers: for manifests. Those are few, so it neither
+ * keeps to the pauses of the transfers nor begins one: what a host asks of it, it does itself.
+ */
 export class SourceReader {
   private readonly agent: Agent;
   private readonly s3: S3Requests;
@@ -47,7 +58,7 @@ export class SourceReader {
 
   /** @throws AppError with the codes of a task's failure (`SOURCE_NOT_ALLOWED`, `HTTP_404` …) and disposition `retry` or `reject`, or the signal's reason */
   async openSource(url: string, options: OpenSourceOptions): Promise<SourceStream> {
-    const { body: source, size, contentType, contentEncoding, endIsKnown } = await this.sources.open(url, options);
+    const { body: source, size, contentType, contentEncoding, endIsKnown } = await this.openPatiently(url, options);
     if (!endIsKnown) {
       source.destroy();
       throw lengthUnknown();
@@ -64,6 +75,22 @@ export class SourceReader {
       ...(contentType !== undefined && { contentType }),
       ...(contentEncoding !== undefined && { contentEncoding }),
     };
+  }
+
+  private async openPatiently(url: string, { onWait, ...options }: OpenSourceOptions): Promise<OpenedSource> {
+    for (let patienceMs = PATIENCE_MS; ;) {
+      try {
+        return await this.sources.open(url, options);
+      } catch (error) {
+        if (!(error instanceof TransferError) || error.disposition !== 'retry' || error.retryAfterMs === undefined) throw error;
+        const waitMs = Math.max(SHORTEST_WAIT_MS, error.retryAfterMs);
+        patienceMs -= waitMs;
+        if (patienceMs < 0) throw error;
+        onWait?.();
+        await pause(waitMs, options.signal);
+        onWait?.();
+      }
+    }
   }
 
   /** Ends every connection. */

@@ -14,11 +14,11 @@ export function isRetryableStatus(status: number): boolean {
 }
 
 /** The error for any status but 200: a 204 or an unasked 206 is not the file. */
-export function statusError(status: number, retryAfterMs?: number): TransferError {
+export function statusError(status: number, wish: { retryAfterMs?: number; retryAfterHost?: string } = {}): TransferError {
   return new TransferError(`HTTP_${status}`, `the source answered ${status}`, {
     retryable: isRetryableStatus(status),
     httpStatus: status,
-    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+    ...wish,
   });
 }
 

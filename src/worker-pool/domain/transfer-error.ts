@@ -5,6 +5,7 @@ export interface TransferErrorOptions {
   retryable: boolean;
   httpStatus?: number;
   retryAfterMs?: number;
+  retryAfterHost?: string;
   cause?: unknown;
 }
 
@@ -12,12 +13,14 @@ export interface TransferErrorOptions {
 export class TransferError extends AppError {
   readonly httpStatus: number | undefined;
   readonly retryAfterMs: number | undefined;
+  readonly retryAfterHost: string | undefined;
 
   constructor(code: string, message: string, options: TransferErrorOptions) {
     super(code, message, { disposition: options.retryable ? 'retry' : 'reject', cause: options.cause });
     this.name = 'TransferError';
     this.httpStatus = options.httpStatus;
     this.retryAfterMs = options.retryAfterMs;
+    this.retryAfterHost = options.retryAfterHost;
   }
 
   toFailure(): TaskFailure {
@@ -27,6 +30,7 @@ export class TransferError extends AppError {
       retryable: this.disposition === 'retry',
       ...(this.httpStatus === undefined ? {} : { httpStatus: this.httpStatus }),
       ...(this.retryAfterMs === undefined ? {} : { retryAfterMs: this.retryAfterMs }),
+      ...(this.retryAfterHost === undefined ? {} : { retryAfterHost: this.retryAfterHost }),
     };
   }
 }

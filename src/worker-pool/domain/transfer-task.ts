@@ -1,5 +1,11 @@
 import type { Checksum } from '../../shared/index.js';
 
+/** A host that asked for patience; its name as in `URL.hostname`. */
+export interface PausedHost {
+  host: string;
+  forMs: number;
+}
+
 /** One file to bring from `url` to `s3://s3Bucket/s3Key`. */
 export interface TransferTask {
   /** `jobId#batchNo#index`: unique among the tasks in hand. */
@@ -15,19 +21,23 @@ export interface TransferTask {
   /** Request headers of the caller; dropped when a redirect changes the origin. */
   headers?: Record<string, string>;
   expectContentType?: string;
+  /** Hosts to which no redirect is followed, and for how long from now. */
+  pausedHosts?: PausedHost[];
   /** 1 for the first try. */
   attempt: number;
 }
 
 /** Why a task failed, as data: errors do not survive postMessage. */
 export interface TaskFailure {
-  /** Stable: `HTTP_404`, `SIZE_MISMATCH`, `CHECKSUM_MISMATCH`, `LENGTH_UNKNOWN`, `SOURCE_NOT_ALLOWED`, `TASK_TIMEOUT`, `ABORTED`, `THREAD_LOST` … */
+  /** Stable: `HTTP_404`, `SOURCE_PAUSED` (a redirect led to one of the paused hosts, which was not asked), `SIZE_MISMATCH`, `CHECKSUM_MISMATCH`, `LENGTH_UNKNOWN`, `SOURCE_NOT_ALLOWED`, `TASK_TIMEOUT`, `ABORTED`, `THREAD_LOST` … */
   code: string;
   message: string;
   httpStatus?: number;
   retryable: boolean;
   /** What the source asked for with Retry-After, at most 300,000. */
   retryAfterMs?: number;
+  /** Whose wish that was: with a redirect not the host of the task's URL. */
+  retryAfterHost?: string;
 }
 
 export type TaskOutcome =

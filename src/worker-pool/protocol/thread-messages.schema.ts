@@ -27,6 +27,7 @@ export const transferTaskSchema = z.object({
   checksum: z.object({ algorithm: z.enum(CHECKSUM_ALGORITHMS), value: z.string().regex(/^[0-9a-f]+$/) }).exactOptional(),
   headers: z.record(z.string(), z.string()).exactOptional(),
   expectContentType: z.string().exactOptional(),
+  pausedHosts: z.array(z.object({ host: z.string(), forMs: z.number().min(0) })).exactOptional(),
   attempt: z.number().int().min(1),
 });
 
@@ -36,6 +37,7 @@ const failure = z.object({
   httpStatus: z.number().int().exactOptional(),
   retryable: z.boolean(),
   retryAfterMs: z.number().min(0).exactOptional(),
+  retryAfterHost: z.string().exactOptional(),
 });
 
 const completed = { taskId: z.string(), jobId: z.string(), bytesProcessed: bytes };

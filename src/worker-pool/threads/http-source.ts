@@ -4,6 +4,7 @@ import { RESERVED_REQUEST_HEADERS } from '../../shared/index.js';
 import { isRedirect, parseRetryAfterMs, statusError } from '../domain/http-response.js';
 import type { ResumePoint } from '../domain/resume-point.js';
 import { TransferError } from '../domain/transfer-error.js';
+import type { PausedHost } from '../domain/transfer-task.js';
 import { isReset, requestError } from './request-errors.js';
 import type { SourceGuard } from './source-guard.js';
 
@@ -14,6 +15,8 @@ export interface HttpSourceOptions {
   headers?: Record<string, string>;
   signal: AbortSignal;
   maxRedirects?: number;
+  /** A redirect to one of these is not followed. */
+  pausedHosts?: readonly PausedHost[];
   /** Asks for the rest of this content: then a 206 is the only answer. */
   resume?: ResumePoint;
 }
@@ -38,11 +41,12 @@ export class HttpSource {
       discard(response.body);
       const location = single(response.headers['location']);
       if (!isRedirect(response.statusCode) || location === undefined)
-        throw statusError(response.statusCode, parseRetryAfterMs(single(response.headers['retry-after']), Date.now()));
+        throw statusError(response.statusCode, pauseWish(url, response.headers));
       const next = parseUrl(escapedBytes(location), url.href);
       // Credentials are for the origin they were given for, and do not come back with it.
       if (next.origin !== url.origin) headers = {};
       url = next;
+      refusePaused(url, options.pausedHosts);
     }
     throw new TransferError('TOO_MANY_REDIRECTS', `more than ${maxRedirects} redirects`, { retryable: false });
   }
@@ -59,6 +63,22 @@ export class HttpSource {
       }
     }
   }
+}
+
+function pauseWish({ hostname }: URL, headers: Dispatcher.ResponseData['headers']): { retryAfterMs?: number; retryAfterHost?: string } {
+  const retryAfterMs = parseRetryAfterMs(single(headers['retry-after']), Date.now());
+  return retryAfterMs === undefined ? {} : { retryAfterMs, retryAfterHost: hostname };
+}
+
+/** The pause began before this task, which comes by a host that has none: it waits with the others, and is not asked once more. */
+function refusePaused({ hostname }: URL, pausedHosts: readonly PausedHost[] = []): void {
+  const paused = pausedHosts.find(({ host }) => host === hostname);
+  if (paused === undefined) return;
+  throw new TransferError('SOURCE_PAUSED', 'the host that a redirect leads to has asked for patience', {
+    retryable: true,
+    retryAfterMs: paused.forMs,
+    retryAfterHost: hostname,
+  });
 }
 
 function rangeHeaders(point: ResumePoint | undefined): Record<string, string> {

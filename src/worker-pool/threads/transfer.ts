@@ -52,7 +52,11 @@ export class Transfer {
     }
     const copied = await this.serverCopy.tryCopy(task, looked, work, signs.onBytes);
     if (copied !== undefined) return copied;
-    const source = await this.sources.open(task.url, { ...(task.headers && { headers: task.headers }), signal: work.signal });
+    const source = await this.sources.open(task.url, {
+      ...(task.headers && { headers: task.headers }),
+      ...(task.pausedHosts && { pausedHosts: task.pausedHosts }),
+      signal: work.signal,
+    });
     try {
       refuseUnexpected(source, task);
       const looking = looked ?? (isLarge(source.size) ? this.existing.look(task, work.signal) : undefined);

@@ -1,20 +1,17 @@
-import { existsSync } from 'node:fs';
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
   CompleteMultipartUploadCommand,
-  CopyObjectCommand,
   CreateMultipartUploadCommand,
   DeleteObjectCommand,
   GetObjectCommand,
   HeadObjectCommand,
-  ListObjectsV2Command,
   PutObjectCommand,
   UploadPartCommand,
 } from '@aws-sdk/client-s3';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { BUCKET, bodyFiles, bytesOf, eventually, failureOf, MIB, rawRequest, startS3, type S3UnderTest } from './s3-support.js';
+import { BUCKET, bodyFiles, bytesOf, eventually, MIB, rawRequest, startS3, type S3UnderTest } from './s3-support.js';
 
 const running: S3UnderTest[] = [];
 let dataDir: string;
@@ -95,39 +92,5 @@ describe('closing', () => {
     await Promise.all([s3.endpoint.close(), s3.endpoint.close()]);
     expect(await sending).toBe('');
     expect(await bodyFiles(dataDir)).toEqual([]);
-  });
-});
-
-describe('an endpoint that discards bodies', () => {
-  it('answers as if it had them, and writes nothing', async () => {
-    const s3 = await start({ discardBodies: true, dataDir: join(dataDir, 'unused') });
-    const client = s3.client();
-    await client.send(new PutObjectCommand({ Bucket: BUCKET, Key: 'a', Body: bytesOf(10_000), Metadata: { attempt: 'u1' } }));
-    const upload = await startUpload(s3, 'b', [bytesOf(5 * MIB), bytesOf(10)], { ChecksumAlgorithm: 'CRC32', ChecksumType: 'FULL_OBJECT' });
-    await client.send(new CompleteMultipartUploadCommand(upload));
-    expect(await client.send(new HeadObjectCommand({ Bucket: BUCKET, Key: 'a' }))).toMatchObject({
-      ContentLength: 10_000,
-      Metadata: { attempt: 'u1' },
-      ETag: expect.stringMatching(/^"[0-9a-f]{32}"$/),
-    });
-    expect((await client.send(new ListObjectsV2Command({ Bucket: BUCKET }))).Contents?.map(({ Size }) => Size)).toEqual([
-      10_000,
-      5 * MIB + 10,
-    ]);
-    expect(existsSync(join(dataDir, 'unused'))).toBe(false);
-  });
-
-  it('still checks size and CRC32, and refuses to read', async () => {
-    const s3 = await start({ discardBodies: true });
-    const client = s3.client();
-    const put = client.send(new PutObjectCommand({ Bucket: BUCKET, Key: 'a', Body: 'x', ChecksumCRC32: 'AAAAAA==' }));
-    expect(await failureOf(put)).toEqual({ name: 'BadDigest', status: 400 });
-    await client.send(new PutObjectCommand({ Bucket: BUCKET, Key: 'a', Body: 'x' }));
-    expect(await failureOf(client.send(new GetObjectCommand({ Bucket: BUCKET, Key: 'a' })))).toEqual({
-      name: 'NotImplemented',
-      status: 501,
-    });
-    const copy = client.send(new CopyObjectCommand({ Bucket: BUCKET, Key: 'b', CopySource: `${BUCKET}/a` }));
-    expect(await failureOf(copy)).toEqual({ name: 'NotImplemented', status: 501 });
   });
 });

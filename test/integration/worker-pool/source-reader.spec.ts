@@ -52,6 +52,35 @@ describe('SourceReader', () => {
     });
   });
 
+  it('waits out what a host asks for with Retry-After, and says so', async () => {
+    let asked = 0;
+    const url = bench.origin.on('/later', (socket) => {
+      const busy = head(429, { 'retry-after': '0', 'content-length': '0' });
+      socket.write(asked++ === 0 ? busy : `${head(200, { 'content-length': '5' })}lines`);
+    });
+    let waits = 0;
+    const { body } = await reader.openSource(url, { signal, onWait: () => waits++ });
+    expect((await buffer(body)).toString()).toBe('lines');
+    expect([asked, waits]).toEqual([2, 2]);
+  });
+
+  it('waits no longer than five minutes in all, nor than its signal', async () => {
+    const answers = ['1', '300'];
+    const url = bench.origin.on('/patience', (socket) => {
+      socket.write(head(503, { 'retry-after': answers.shift() ?? '', 'content-length': '0' }));
+    });
+    await expect(reader.openSource(url, { signal })).rejects.toMatchObject({
+      code: 'HTTP_503',
+      disposition: 'retry',
+      retryAfterMs: 300_000,
+    });
+
+    answers.push('300');
+    const abort = new AbortController();
+    const onWait = () => abort.abort(new Error('enough'));
+    await expect(reader.openSource(url, { signal: abort.signal, onWait })).rejects.toThrow('enough');
+  });
+
   it('follows as many redirects as it may', async () => {
     bench.origin.file('/manifest', Buffer.from('lines'));
     const url = bench.origin.on('/moved', (socket) => void socket.write(head(302, { location: '/manifest', 'content-length': '0' })));

@@ -152,7 +152,8 @@ describe('a transfer', () => {
       const url = bench.origin.on('/status', (socket) => {
         socket.write(head(status, { 'retry-after': '7', ...([204, 304].includes(status) ? {} : { 'content-length': '1000000' }) }));
       });
-      await expectFailure(bench.task(url), { code: `HTTP_${status}`, httpStatus: status, retryable, retryAfterMs: 7_000 });
+      const wish = { retryAfterMs: 7_000, retryAfterHost: '127.0.0.1' };
+      await expectFailure(bench.task(url), { code: `HTTP_${status}`, httpStatus: status, retryable, ...wish });
       if (![204, 304].includes(status)) await eventually(() => bench.origin.connections === 0);
     });
 
@@ -191,6 +192,18 @@ describe('a transfer', () => {
       } finally {
         await other.close();
       }
+    });
+
+    it('says which host of a redirect asks for patience, and does not ask one again that has', async () => {
+      const away = `http://localhost:${bench.origin.port}/busy`;
+      bench.origin.on('/busy', (socket) => void socket.write(head(429, { 'retry-after': '7', 'content-length': '0' })));
+      const url = bench.origin.on('/hop', (socket) => void socket.write(head(302, { location: away, 'content-length': '0' })));
+      const named = await bench.pool({ access: { sourceHosts: ['127.0.0.1', 'localhost'] } });
+      const wish = { retryable: true, retryAfterMs: 7_000, retryAfterHost: 'localhost' };
+      expect(await run(named, bench.task(url))).toMatchObject({ error: { code: 'HTTP_429', ...wish } });
+      const pausedHosts = [{ host: 'localhost', forMs: 7_000 }];
+      expect(await run(named, bench.task(url, { pausedHosts }))).toMatchObject({ error: { code: 'SOURCE_PAUSED', ...wish } });
+      expect(bench.origin.requests.map(({ path }) => path)).toEqual(['/hop', '/busy', '/hop']);
     });
 
     it('stores the bytes of a content coding as they are, and its name', async () => {

@@ -204,7 +204,7 @@ describe('reclaim', () => {
     const { exitCode, stderr } = await run(['reclaim'], {
       ...services,
       reclaim: { ...services.reclaim, runOnce },
-      completeJob: { stop: async () => void stopped++ },
+      completeJob: { idle: async () => undefined, stop: async () => void stopped++ },
     });
     expect([exitCode, stderr, stopped]).toEqual([code, told, 1]);
     expect(calls).toEqual(['runOnce', 'runOnce', 'idle']);

@@ -78,7 +78,7 @@ describe('a body that is cut', () => {
   });
 
   it('hands on the pause that a source asks for', async () => {
-    const { error, asked } = await read({ size: 10, opened: { body: cut('0123') }, rests: [statusError(429, 7_000)] });
+    const { error, asked } = await read({ size: 10, opened: { body: cut('0123') }, rests: [statusError(429, { retryAfterMs: 7_000 })] });
     expect(error).toMatchObject({ code: 'HTTP_429', retryAfterMs: 7_000 });
     expect(asked).toHaveLength(1);
   });

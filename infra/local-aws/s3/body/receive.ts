@@ -7,8 +7,8 @@ import { AwsChunkedDecoder } from './aws-chunked.js';
 import { isChecksumValue, runningHash, type RunningHash } from './checksum.js';
 import { readDocumentClaims, type BodyClaims } from './claims.js';
 
-/** `entity`: MD5 for the ETag and everything claimed. `document`: what is claimed. `cheap`: only a claimed CRC32, at memory speed. */
-export type Diligence = 'entity' | 'document' | 'cheap';
+/** `entity`: MD5 for the ETag and everything claimed. `document`: what is claimed. */
+export type Diligence = 'entity' | 'document';
 
 export interface BodyDigests {
   /** Hex; only of an entity. */
@@ -59,10 +59,9 @@ class BodyMeter extends Transform {
     private readonly diligence: Diligence,
   ) {
     super();
-    const thorough = diligence !== 'cheap';
-    this.md5 = diligence === 'entity' || (thorough && claims.md5 !== undefined) ? createHash('md5') : undefined;
-    this.sha256 = thorough && claims.sha256 !== undefined ? createHash('sha256') : undefined;
-    this.checksum = claims.algorithm && (thorough || claims.algorithm === 'CRC32') ? runningHash(claims.algorithm) : undefined;
+    this.md5 = diligence === 'entity' || claims.md5 !== undefined ? createHash('md5') : undefined;
+    this.sha256 = claims.sha256 === undefined ? undefined : createHash('sha256');
+    this.checksum = claims.algorithm && runningHash(claims.algorithm);
     this.hashes = [this.md5, this.sha256, this.checksum].filter((hash) => hash !== undefined);
   }
 

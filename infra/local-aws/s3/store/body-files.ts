@@ -3,10 +3,9 @@ import { closeSync, createReadStream, createWriteStream, mkdirSync, openSync, re
 import { once } from 'node:events';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Readable, Writable } from 'node:stream';
+import { Readable } from 'node:stream';
 import type { BodyClaims } from '../body/claims.js';
 import { receiveBody, type BodyDigests } from '../body/receive.js';
-import { s3Error } from '../errors.js';
 import type { Piece } from './model.js';
 
 /** First and last byte, both included. */
@@ -17,7 +16,7 @@ export interface ByteRange {
 
 export interface ReceivedBody extends BodyDigests {
   piece: Piece;
-  /** Hex. The MD5; where bodies are thrown away, a random one. */
+  /** Hex. */
   md5: string;
 }
 
@@ -26,18 +25,12 @@ export class BodyFiles {
   private readonly readers = new Map<string, number>();
   private readonly doomed = new Set<string>();
 
-  /** Without a folder bodies are counted and thrown away. */
-  constructor(private readonly folder: string | undefined) {
-    if (folder !== undefined) mkdirSync(folder, { recursive: true });
-  }
-
-  get keepsBytes(): boolean {
-    return this.folder !== undefined;
+  constructor(private readonly folder: string) {
+    mkdirSync(folder, { recursive: true });
   }
 
   /** Removes what a crash left behind: files that no object and no part has. */
   sweep(used: ReadonlySet<string>): void {
-    if (this.folder === undefined) return;
     for (const file of readdirSync(this.folder)) {
       if (!used.has(file)) rmSync(join(this.folder, file));
     }
@@ -47,10 +40,6 @@ export class BodyFiles {
   async receive(source: Readable, claims: BodyClaims): Promise<ReceivedBody> {
     const file = randomUUID();
     const piece = { file, size: claims.size };
-    if (this.folder === undefined) {
-      const sink = new Writable({ write: (_chunk, _encoding, done) => done() });
-      return { piece, md5: file.replaceAll('-', ''), ...(await receiveBody(source, claims, sink, 'cheap')) };
-    }
     const sink = createWriteStream(join(this.folder, file), { flags: 'wx' });
     try {
       return { piece, md5: '', ...(await receiveBody(source, claims, sink, 'entity')) };
@@ -64,10 +53,8 @@ export class BodyFiles {
 
   /** The bytes of an object; its files stay until the stream has closed, also when the object is replaced meanwhile. */
   read(pieces: readonly Piece[], range: ByteRange): Readable {
-    const { folder } = this;
-    if (folder === undefined) throw s3Error('NotImplemented', 'This endpoint keeps no bodies');
     const slices = slice(pieces, range);
-    const open = ({ file, start, end }: Slice): Readable => createReadStream(join(folder, file), { start, end });
+    const open = ({ file, start, end }: Slice): Readable => createReadStream(join(this.folder, file), { start, end });
     const [only] = slices;
     const stream = slices.length === 1 && only ? open(only) : Readable.from(concatenate(slices, open), { objectMode: false });
     for (const { file } of slices) this.readers.set(file, (this.readers.get(file) ?? 0) + 1);
@@ -83,7 +70,7 @@ export class BodyFiles {
 
   /** Damages a stored body, for the fault of that name. */
   flipByte({ file, size }: Piece): void {
-    if (this.folder === undefined || size === 0) return;
+    if (size === 0) return;
     const position = Math.floor(size / 2);
     const byte = Buffer.alloc(1);
     const handle = openSync(join(this.folder, file), 'r+');
@@ -103,7 +90,7 @@ export class BodyFiles {
   }
 
   private remove(file: string): void {
-    if (this.folder !== undefined) rmSync(join(this.folder, file), { force: true });
+    rmSync(join(this.folder, file), { force: true });
   }
 }
 

@@ -4,36 +4,33 @@ import { join } from 'node:path';
 /**
  * JSON files under one folder. A file appears whole or not at all (written aside, then renamed).
  * Synchronous on purpose: what the index in memory says and what a restart would read change in one step,
- * so two requests for one key can't cross between the two. Without a folder nothing is written.
+ * so two requests for one key can't cross between the two.
  */
 export class Sidecars {
-  constructor(private readonly folder: string | undefined) {}
+  constructor(private readonly folder: string) {}
 
   /** Its folder must exist. */
   write(path: string, value: unknown): void {
-    if (this.folder === undefined) return;
     const target = join(this.folder, path);
     writeFileSync(`${target}.new`, JSON.stringify(value));
     renameSync(`${target}.new`, target);
   }
 
   makeFolder(path: string): void {
-    if (this.folder !== undefined) mkdirSync(join(this.folder, path), { recursive: true });
+    mkdirSync(join(this.folder, path), { recursive: true });
   }
 
   /** A file, or a folder with what is in it. */
   remove(path: string): void {
-    if (this.folder !== undefined) rmSync(join(this.folder, path), { recursive: true, force: true });
+    rmSync(join(this.folder, path), { recursive: true, force: true });
   }
 
   read(path: string): unknown {
-    if (this.folder === undefined) return undefined;
     return JSON.parse(readFileSync(join(this.folder, path), 'utf8'));
   }
 
   /** Names in a folder; none where there is no such folder. Leftovers of a write that a crash cut short are passed over. */
   list(path: string): string[] {
-    if (this.folder === undefined) return [];
     try {
       return readdirSync(join(this.folder, path)).filter((name) => !name.endsWith('.new'));
     } catch {

@@ -10,10 +10,9 @@ export class Store {
   private readonly sidecars: Sidecars;
   private readonly buckets = new Map<string, Bucket>();
 
-  /** Without a folder it keeps no bytes, and forgets the rest when the process ends. */
-  constructor(dataDir: string | undefined) {
-    this.bodies = new BodyFiles(dataDir && join(dataDir, 'bodies'));
-    this.sidecars = new Sidecars(dataDir && join(dataDir, 'buckets'));
+  constructor(dataDir: string) {
+    this.bodies = new BodyFiles(join(dataDir, 'bodies'));
+    this.sidecars = new Sidecars(join(dataDir, 'buckets'));
     for (const name of this.sidecars.list('')) this.buckets.set(name, new Bucket(name, this.sidecars, this.bodies));
     const used = [...this.buckets.values()].flatMap((bucket) => bucket.pieces());
     this.bodies.sweep(new Set(used.map(({ file }) => file)));

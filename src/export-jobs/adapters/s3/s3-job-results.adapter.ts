@@ -1,7 +1,7 @@
 import type { S3Client } from '@aws-sdk/client-s3';
 import { readLines, readText, writeLines, writeText, type S3Location } from '../../../platform/s3/index.js';
 import type { BatchSummary, ResultFile } from '../../application/job-batches.port.js';
-import { AppError, type AppLogger } from '../../../shared/index.js';
+import { isRejected, type AppLogger } from '../../../shared/index.js';
 import { JobResultsPort } from '../../application/job-results.port.js';
 import { summarize, type FailedTask } from '../../domain/answer.js';
 import type { ExportJobEntity } from '../../domain/export-job.entity.js';
@@ -79,7 +79,7 @@ export class S3JobResultsAdapter extends JobResultsPort {
         const failures = await this.failuresOf({ bucket, key: resultKeys.failed.key }, first);
         yield* this.segmentLines({ bucket, key: segmentKey }, failures);
       } catch (error) {
-        if (!(error instanceof AppError && error.disposition === 'reject')) throw error;
+        if (!isRejected(error)) throw error;
         unlisted.push({ batchNo, failed, reason: error.message });
       }
     }

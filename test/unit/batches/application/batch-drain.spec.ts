@@ -149,6 +149,36 @@ describe('a drain', () => {
   });
 });
 
+describe('a drain that meets a job that is being answered', () => {
+  const beginAndEnd = async () => {
+    const answering = deferred();
+    w.gate.next('answerToken', () => answering.promise);
+    const { run } = await me.begin();
+    await me.pool.succeedAll();
+    await run;
+    const drained = me.drain(15_000, 21_000);
+    await settled();
+    return { answering, drained, isOver: () => Promise.race([drained.then(() => true), settled().then(() => false)]) };
+  };
+
+  it('waits for the answer', async () => {
+    const { answering, drained, isOver } = await beginAndEnd();
+    await w.clock.advance(20_999);
+    await expect(isOver()).resolves.toBe(false);
+    answering.resolve();
+    await drained;
+    expect(w.jobs.get('job-1').status).toBe('COMPLETED');
+  });
+
+  it('but not for longer than it has', async () => {
+    const { answering, isOver } = await beginAndEnd();
+    await w.clock.advance(21_000);
+    await expect(isOver()).resolves.toBe(true);
+    answering.resolve();
+    await settled();
+  });
+});
+
 describe('a drain that meets a batch whose tasks are all done', () => {
   const beginAndReach = async (step: string) => {
     const held = deferred();

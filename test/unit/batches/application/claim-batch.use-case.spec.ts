@@ -127,6 +127,7 @@ describe('ClaimBatchUseCase', () => {
     batches.put(aBatch({ status: 'succeeded', ...aState([0, 1, 2, 3, 4]) }));
     finisher.batches.rows = [aSummary(0)];
     await claim();
+    await finisher.completeJob.idle();
     expect(jobs.get('job-1').status).toBe('COMPLETED');
     expect(finisher.stepFunctions.answers).toMatchObject([{ kind: 'success' }]);
   });

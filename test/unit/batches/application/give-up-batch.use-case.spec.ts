@@ -1,7 +1,9 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { GiveUpBatchUseCase } from '../../../../src/batches/application/give-up-batch.use-case.js';
 import type { BatchEntity } from '../../../../src/batches/domain/batch.entity.js';
+import { AppError } from '../../../../src/shared/index.js';
 import { aBatch, aJob, aPlan, aState, START_ISO } from '../../../support/builders.js';
+import { settled } from '../../../support/fake-clock.js';
 import { aReclaimWorld } from '../../../support/reclaimer.js';
 
 /** Task 0 and 2 are done, 1 failed, 3 and 4 were never brought to an end. */
@@ -30,6 +32,7 @@ beforeEach(() => {
 const giveUp = async (useCase = giveUpBatch, observed = POISON, reclaimId = 'reclaim-1') => {
   const dead = await useCase.giveUp(observed, reclaimId, LAST_ERROR);
   if (dead !== undefined) await useCase.count(dead);
+  await settled();
   return dead;
 };
 const writes = () => w.gate.calls.filter((call) => ['writeResults', 'giveUp', 'count', 'writeManifest'].includes(call));
@@ -131,6 +134,28 @@ describe('GiveUpBatchUseCase', () => {
       resultKeys: { failed: { key: 'FAILED_0_reclaim-1' } },
     });
     expect(lines()).toHaveLength(5);
+  });
+
+  describe('whose segment is broken for good', () => {
+    const broken = () =>
+      Promise.reject(new AppError('EXPORT_FILE_BROKEN', 's3://exports/0.jsonl is not there any more', { disposition: 'reject' }));
+
+    it('ends the job with that reason, not as one without progress', async () => {
+      w.gate.next('loadSegment', broken);
+      await expect(giveUp()).resolves.toBeUndefined();
+      expect(w.jobs.get('job-1')).toMatchObject({ status: 'FAILED', error: { code: 'JobStalled' } });
+      expect(w.jobs.get('job-1').error?.message).toContain('Batch 0 can never run: s3://exports/0.jsonl is not there any more');
+      expect(w.batches.get(0).status).toBe('cancelled');
+      expect(w.stepFunctions.answers).toMatchObject([{ kind: 'failure', error: 'JobStalled' }]);
+    });
+
+    it.each([{ status: 'CANCELLED' as const }, { run: 2 }])('is cancelled when the job is %p, which stays as it is', async (over) => {
+      w.jobs.put(aJob(over));
+      w.gate.next('loadSegment', broken);
+      await expect(giveUp()).resolves.toBeUndefined();
+      expect(w.batches.get(0).status).toBe('cancelled');
+      expect(w.jobs.get('job-1')).toEqual(aJob(over));
+    });
   });
 
   it('leaves a batch without a job to people', async () => {

@@ -62,6 +62,18 @@ describe('the end of a batch', () => {
     expect(w.clock.sleepers).toBe(0);
   });
 
+  it('gives its place back while the job waits for its answer, for hours if the key of the state machine is unusable', async () => {
+    w.stepFunctions.keyUnusable = true;
+    const { run } = await me.begin();
+    await me.pool.succeedAll();
+    await expect(run).resolves.toBe('ended');
+    await settled();
+    expect([w.jobs.get('job-1').status, me.runBatch.held]).toEqual(['FINALIZING', 0]);
+    w.stepFunctions.keyUnusable = false;
+    await w.clock.advance(60_000);
+    expect(w.jobs.get('job-1').status).toBe('COMPLETED');
+  });
+
   it('leaves a job with other batches to them', async () => {
     w.jobs.put(aJob());
     const { run } = await me.begin();
@@ -219,6 +231,7 @@ describe('a batch whose segment is broken for good', () => {
   it('ends its job at once, with the reason and the mend in the cause and in the log', async () => {
     w.gate.next('loadSegment', broken);
     await expect(me.receive()).resolves.toBe('job-over');
+    await settled();
     expect(w.jobs.get('job-1')).toMatchObject({ status: 'FAILED', error: { code: 'JobStalled' }, callback: 'failure' });
     const [answer] = w.stepFunctions.answers;
     expect(answer).toMatchObject({ kind: 'failure', error: 'JobStalled' });
@@ -233,10 +246,22 @@ describe('a batch whose segment is broken for good', () => {
     expect(w.clock.sleepers).toBe(0);
   });
 
+  it('gives its place back while that job waits for its answer', async () => {
+    w.stepFunctions.keyUnusable = true;
+    w.gate.next('loadSegment', broken);
+    await expect(me.receive()).resolves.toBe('job-over');
+    await settled();
+    expect([w.jobs.get('job-1').status, me.runBatch.held]).toEqual(['FINALIZING', 0]);
+    w.stepFunctions.keyUnusable = false;
+    await w.clock.advance(60_000);
+    expect(w.jobs.get('job-1').status).toBe('FAILED');
+  });
+
   it('or another batch’s', async () => {
     w = aBatchWorld((segment) => ({ ...segment, batchNo: 7 }));
     me = w.process();
     await expect(me.receive()).resolves.toBe('job-over');
+    await settled();
     expect(w.jobs.get('job-1').error?.message).toContain('is not the segment of batch 0 with 5 tasks');
   });
 
@@ -245,6 +270,7 @@ describe('a batch whose segment is broken for good', () => {
     w.batches.put(aBatch({ batchNo: 1 }));
     w.gate.next('loadSegment', broken, broken);
     await Promise.all([me.receive(), me.receive({ ...BATCH_MESSAGE, batchNo: 1 })]);
+    await settled();
     expect(w.jobs.get('job-1').status).toBe('FAILED');
     expect(stalled()).toHaveLength(1);
   });

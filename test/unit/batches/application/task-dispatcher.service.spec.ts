@@ -1,84 +1,19 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { TaskDispatcherService } from '../../../../src/batches/application/task-dispatcher.service.js';
-import type { TaskSource } from '../../../../src/batches/application/task-source.js';
-import { WorkSigns } from '../../../../src/batches/application/work-signs.js';
-import type { TaskOutcome } from '../../../../src/worker-pool/index.js';
-import { FakeTransferPool } from '../../../support/fakes/fake-transfer-pool.js';
-import { RecordingMetrics } from '../../../support/fakes/recording-metrics.js';
-import { FakeClock, settled } from '../../../support/fake-clock.js';
+import { aDispatcher, FakeTaskSource as Source, SLOW } from '../../../support/dispatcher.js';
+import { settled } from '../../../support/fake-clock.js';
 
-const SLOW = { code: 'HTTP_503', retryable: true };
 const MISMATCH = { code: 'CHECKSUM_MISMATCH', retryable: true };
 
-/** A batch of some tasks; its keys are `<job>/<position>`. */
-class Source implements TaskSource {
-  readonly maxConcurrency: number | undefined;
-  readonly abort = new AbortController();
-  readonly signal = this.abort.signal;
-  readonly results: { position: number; result: TaskOutcome; attempts: number }[] = [];
-  progressed = 0;
-  readonly pausedUntil: number[] = [];
-  #next = 0;
-
-  constructor(
-    readonly jobId: string,
-    private readonly tasks: number,
-    maxConcurrency?: number,
-    private readonly hostOf: (position: number) => string = () => 'origin.test',
-  ) {
-    this.maxConcurrency = maxConcurrency;
-  }
-
-  next(): ReturnType<TaskSource['next']> {
-    if (this.#next >= this.tasks) return undefined;
-    const position = this.#next++;
-    const s3Key = `${this.jobId}/${position}`;
-    const url = `https://${this.hostOf(position)}/`;
-    return { position, task: { taskId: s3Key, jobId: this.jobId, url, s3Bucket: 'exports', s3Key } };
-  }
-
-  get handedOut(): number {
-    return this.#next;
-  }
-
-  onResult(position: number, result: TaskOutcome, attempts: number): void {
-    this.results.push({ position, result, attempts });
-  }
-
-  onProgress(): void {
-    this.progressed++;
-  }
-
-  onPause(until: number): void {
-    this.pausedUntil.push(until);
-  }
-}
-
-let clock: FakeClock;
-let pool: FakeTransferPool;
-let metrics: RecordingMetrics;
-let dispatcher: TaskDispatcherService;
-let signs: WorkSigns;
-
-const create = (places: number, maxConnectionsPerHost = 10_000) => {
-  pool = new FakeTransferPool(places);
-  signs = new WorkSigns(clock);
-  dispatcher = new TaskDispatcherService(pool, { taskMaxAttempts: 4, maxConnectionsPerHost }, clock, metrics, signs);
+let { clock, metrics, pool, signs, dispatcher, add } = aDispatcher();
+const create = (places: number) => {
+  ({ clock, metrics, pool, signs, dispatcher, add } = aDispatcher(places));
 };
-beforeEach(() => {
-  clock = new FakeClock();
-  metrics = new RecordingMetrics();
-  create(4);
-});
+beforeEach(() => create(4));
 afterEach(async () => {
   await pool.succeedAll();
   expect(clock.sleepers).toBe(0);
 });
 
-const add = (source: Source) => {
-  dispatcher.add(source);
-  return source;
-};
 const runningKeys = () => pool.running.map(({ s3Key }) => s3Key);
 /** Waits every backoff out. */
 const backoff = () => clock.advance(31_000);
@@ -228,136 +163,6 @@ describe('retries', () => {
     await backoff();
     await pool.succeed('a/0');
     expect(source.results).toHaveLength(2);
-  });
-});
-
-/** Odd positions are of host `b.test`. */
-const twoHosts = (position: number) => (position % 2 === 0 ? 'a.test' : 'b.test');
-const TOLD = { ...SLOW, code: 'HTTP_429', retryAfterMs: 60_000 };
-const runningHosts = () => pool.running.map(({ url }) => new URL(url).hostname);
-
-describe('a host that asks for patience', () => {
-  it('gets no task of any job until its time is over, while other hosts go on', async () => {
-    create(2);
-    const told = add(new Source('told', 4, undefined, twoHosts));
-    const other = add(new Source('other', 4, undefined, twoHosts));
-    await pool.fail(TOLD, 'told/0');
-    while (pool.running.length > 0) await pool.succeed(pool.running.find(({ url }) => url.includes('b.test'))?.s3Key ?? '');
-    expect(pool.started.filter(({ url }) => url.includes('a.test')).map(({ s3Key }) => s3Key)).toEqual(['told/0']);
-    expect([told.results.length, other.results.length]).toEqual([2, 2]);
-    expect([told, other].map((source) => Math.min(...source.pausedUntil) >= 60_000)).toEqual([true, true]);
-    await clock.advance(59_999);
-    expect(pool.running).toEqual([]);
-    expect(dispatcher.waitsForSources).toBe(true);
-    await clock.advance(10_000);
-    await pool.succeedAll();
-    await clock.advance(10_000);
-    await pool.succeedAll();
-    expect([told.results.length, other.results.length]).toEqual([4, 4]);
-  });
-
-  it('holds no tasks back without bound: past 256 the batch is left unread', async () => {
-    const source = add(new Source('a', 1_000));
-    await pool.fail(TOLD);
-    expect(source.handedOut).toBe(4 + 256);
-    source.abort.abort();
-    await settled();
-  });
-
-  it('costs one attempt in all, not one of each task that was under way', async () => {
-    const source = add(new Source('a', 4));
-    for (let round = 1; round <= 3; round++) {
-      while (pool.running.length > 0) await pool.fail(TOLD);
-      await clock.advance(61_000 + 1_000);
-    }
-    await clock.advance(10_000);
-    await pool.succeedAll();
-    expect(source.results.map(({ result }) => result.success)).toEqual([true, true, true, true]);
-  });
-
-  it('still costs a task its last attempt when it alone is told so every time', async () => {
-    const source = add(new Source('a', 1));
-    for (let attempt = 1; attempt <= 4; attempt++) {
-      await pool.fail(TOLD);
-      await clock.advance(62_000);
-    }
-    expect(source.results).toMatchObject([{ attempts: 4, result: { error: { code: 'HTTP_429' } } }]);
-  });
-
-  it('gets its tasks back one by one', async () => {
-    create(32);
-    add(new Source('a', 32));
-    while (pool.running.length > 0) await pool.fail(TOLD);
-    await clock.advance(62_000);
-    expect(pool.running.length).toBeGreaterThanOrEqual(1);
-    expect(pool.running.length).toBeLessThanOrEqual(9);
-    await clock.advance(6_000);
-    expect(pool.running).toHaveLength(32);
-  });
-
-  it('is told to batches that come during the pause: they count as waiting', async () => {
-    const source = add(new Source('a', 1));
-    await pool.fail(TOLD);
-    const late = add(new Source('late', 1));
-    expect(pool.running).toEqual([]);
-    expect(late.pausedUntil).toEqual([source.pausedUntil[0]]);
-    await clock.advance(62_000);
-    expect(pool.running).toHaveLength(2);
-  });
-
-  it('wakes nobody when a drain has begun', async () => {
-    add(new Source('a', 6));
-    await pool.fail(TOLD);
-    dispatcher.pause();
-    await pool.succeedAll();
-    await clock.advance(70_000);
-    expect(pool.running).toEqual([]);
-  });
-});
-
-describe('a full host', () => {
-  it('has a connection free as soon as a source has been read', async () => {
-    create(8, 1);
-    add(new Source('a', 3));
-    expect(runningKeys()).toEqual(['a/0']);
-    await pool.read('a/0');
-    expect(runningKeys()).toEqual(['a/0', 'a/1']);
-    await pool.succeed('a/0');
-    expect(runningKeys()).toEqual(['a/1']);
-  });
-
-  it('has so many tasks at once over all jobs, and its places go round the jobs', async () => {
-    create(8, 2);
-    const jobs = ['a', 'b', 'c'].map((job) => add(new Source(job, 4)));
-    for (let turn = 0; turn < 12; turn++) await pool.succeed();
-    expect(pool.mostAtOnce).toBe(2);
-    expect(pool.started.slice(2, 8).map(({ jobId }) => jobId)).toEqual(['a', 'b', 'c', 'a', 'b', 'c']);
-    expect(jobs.map(({ results }) => results.length)).toEqual([4, 4, 4]);
-  });
-
-  it('blocks neither other jobs nor the tasks of other hosts in its own job', async () => {
-    create(8, 1);
-    add(new Source('a', 6, undefined, (position) => (position < 5 ? 'full.test' : 'free.test')));
-    add(new Source('b', 1, undefined, () => 'b.test'));
-    expect(runningHosts().toSorted()).toEqual(['b.test', 'free.test', 'full.test']);
-  });
-
-  it('gives its place on when a task is aborted', async () => {
-    create(8, 1);
-    const first = add(new Source('a', 3));
-    add(new Source('b', 1));
-    expect(runningKeys()).toEqual(['a/0']);
-    first.abort.abort();
-    await settled();
-    expect(runningKeys()).toEqual(['b/0']);
-  });
-
-  it('keeps to the limit of a job all the same', async () => {
-    create(8, 2);
-    add(new Source('a', 6, 3, twoHosts));
-    expect(pool.running).toHaveLength(3);
-    await pool.succeed();
-    expect(pool.running).toHaveLength(3);
   });
 });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { HostGate, sourceHostOf } from '../../../../src/batches/domain/host-gate.js';
+import { HOST_PATIENCE_MS, HostGate, sourceHostOf } from '../../../../src/batches/domain/host-gate.js';
 
 const HOST = 'origin.test';
 const aGate = (maxPerHost = 32, random = 0) => new HostGate(maxPerHost, () => random);
@@ -59,11 +59,52 @@ describe('a host', () => {
     expect(gate.isOpen(HOST, 6_000)).toBe(true);
   });
 
-  it('is forgotten once it is idle and its pause is long over', () => {
+  it('is forgotten once it is idle and its pause is long over, soon if it has served since', () => {
+    const served = aGate();
+    served.pause(HOST, 1_000, 0, 0);
+    served.serves(HOST, 6_000);
+    expect(served.size).toBe(0);
+
+    const silent = aGate();
+    silent.pause(HOST, 1_000, 0, 0);
+    silent.pause('other.test', 1_000, 0, 120_000);
+    expect(silent.size).toBe(2);
+    silent.pause('other.test', 1_000, 0, 121_000);
+    expect(silent.size).toBe(1);
+  });
+
+  it('tells how long its pause is still, without the jitter', () => {
+    const gate = aGate(32, 0.5);
+    gate.pause(HOST, 30_000, 0, 0);
+    expect(gate.paused(10_000)).toEqual([{ host: HOST, forMs: 20_000 }]);
+    expect(gate.paused(30_000)).toEqual([]);
+  });
+
+  it('tells of a hundred pauses at most', () => {
     const gate = aGate();
-    gate.pause(HOST, 1_000, 0, 0);
-    gate.pause('other.test', 1_000, 0, 7_000);
-    expect(gate.size).toBe(1);
+    for (let host = 0; host < 200; host++) gate.pause(`${host}.test`, 30_000, 0, 0);
+    expect(gate.paused(0)).toHaveLength(100);
+  });
+
+  it('is given up after a quarter of an hour of refusals, for what was in hand then, until it serves', () => {
+    const gate = aGate();
+    for (let now = 0; now < HOST_PATIENCE_MS; now += 300_000) gate.pause(HOST, 300_000, now, now);
+    expect(gate.hasGivenUp(HOST, 0)).toBe(false);
+    gate.pause(HOST, 300_000, HOST_PATIENCE_MS, HOST_PATIENCE_MS);
+    expect([gate.hasGivenUp(HOST, 0), gate.hasGivenUp(HOST, HOST_PATIENCE_MS), gate.hasGivenUp('other.test', 0)]).toEqual([
+      true,
+      false,
+      false,
+    ]);
+    gate.serves(HOST, HOST_PATIENCE_MS + 1);
+    expect(gate.hasGivenUp(HOST, 0)).toBe(false);
+  });
+
+  it('is not given up for two refusals with a long silence between them', () => {
+    const gate = aGate();
+    gate.pause(HOST, 300_000, 0, 0);
+    gate.pause(HOST, 300_000, HOST_PATIENCE_MS, HOST_PATIENCE_MS);
+    expect(gate.hasGivenUp(HOST, 0)).toBe(false);
   });
 });
 

@@ -64,6 +64,12 @@ describe('failureAnswer', () => {
     expect(Buffer.byteLength(causeOf('many', failures)) + next.length + 1).toBeGreaterThan(MAX_CAUSE_BYTES);
   });
 
+  it('shows the beginning of a URL that would leave no room for other failures', () => {
+    const { failures } = parse(causeOf('x', [failed(0, { url: `https://origin.test/${'漢'.repeat(2_700)}` }), ...many(20, 'x')]));
+    expect(failures).toHaveLength(21);
+    expect(failures[0]?.url).toMatch(/^https:\/\/origin\.test\/%E6.*…$/);
+  });
+
   it('keeps the error within 256 characters', () => {
     const answer = failureAnswer({ code: 'x'.repeat(300) as JobErrorCode, message: 'm' }, { jobId: null });
     expect(answer.error).toHaveLength(256);

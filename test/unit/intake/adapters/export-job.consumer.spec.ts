@@ -117,6 +117,20 @@ describe('ExportJobConsumer', () => {
     await stop();
   });
 
+  it('takes jobs in however many tokens wait for their answer, which an unusable key keeps for hours', async () => {
+    i.jobs.put(aJob({ requestHash: 'of another request' }));
+    i.stepFunctions.keyUnusable = true;
+    for (let message = 0; message < 100; message++) queue.put({ ...MESSAGE, taskToken: `token ${message}` });
+    queue.put({ ...MESSAGE, options: { maxConcurrency: 0 } });
+    queue.put({ ...MESSAGE, jobId: 'job-2' });
+    await handled();
+    expect(i.jobs.get('job-2').status).toBe('DOWNLOADING');
+    expect(queue.deleted).toHaveLength(1);
+    await stop();
+    expect(queue.shownAgain).toHaveLength(101);
+    expect(i.stepFunctions.answers).toEqual([]);
+  });
+
   it('takes in less and less while nothing can be done for a message: others may be able to', async () => {
     i.gate.next('createIfAbsent', ...Array.from({ length: 100 }, () => 'unavailable' as const));
     for (let receives = 1; receives <= 8; receives++) {

@@ -13,7 +13,7 @@ beforeEach(() => {
   i = anIntake();
 });
 
-const accept = (over: Parameters<typeof aRequest>[0] = {}) => i.acceptJob.accept(aRequest(over), running);
+const accept = (over: Parameters<typeof aRequest>[0] = {}) => i.acceptAndAnswer(aRequest(over), running);
 const job = () => i.jobs.get('job-1');
 
 describe('a new job', () => {
@@ -33,7 +33,7 @@ describe('a new job', () => {
     i = anIntake({ heartbeatEnabled: false });
     await accept();
     const { taskToken: _token, ...request } = aRequest({ jobId: 'job-2' });
-    await i.acceptJob.accept(request, running);
+    await i.acceptAndAnswer(request, running);
     expect(i.stepFunctions.heartbeats).toEqual([]);
   });
 
@@ -97,7 +97,7 @@ describe('another request under the jobId', () => {
     i.jobs.put(aJob());
     i.stepFunctions.answerNext(UNAVAILABLE);
     const stopping = new AbortController();
-    const refused = i.acceptJob.accept(aRequest({ taskToken: NEW, requestHash: 'hash-2' }), stopping.signal);
+    const refused = i.acceptAndAnswer(aRequest({ taskToken: NEW, requestHash: 'hash-2' }), stopping.signal);
     await settled();
     stopping.abort();
     await expect(refused).rejects.toMatchObject({ disposition: 'yield' });
@@ -156,7 +156,7 @@ describe('another token', () => {
     i.jobs.put(aJob());
     i.stepFunctions.answerNext(UNAVAILABLE);
     const stopping = new AbortController();
-    const accepted = i.acceptJob.accept(aRequest({ taskToken: NEW }), stopping.signal);
+    const accepted = i.acceptAndAnswer(aRequest({ taskToken: NEW }), stopping.signal);
     await settled();
     stopping.abort();
     await expect(accepted).rejects.toMatchObject({ code: 'TOKEN_UNPROVED', disposition: 'yield' });

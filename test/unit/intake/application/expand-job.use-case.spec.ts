@@ -47,6 +47,7 @@ describe('ExpandJobUseCase', () => {
   it('completes a job of 0 tasks at once', async () => {
     i.manifest.totalTasks = 0;
     await expand();
+    await settled();
     expect(job()).toMatchObject({ status: 'COMPLETED', plan: { totalTasks: 0, batchCount: 0 } });
     expect(i.stepFunctions.answers).toMatchObject([{ kind: 'success' }]);
   });
@@ -57,6 +58,7 @@ describe('ExpandJobUseCase', () => {
       for (const row of i.batches.rows.values()) i.batches.put({ ...row, status: 'succeeded' });
     });
     await expand();
+    await settled();
     expect(job().status).toBe('COMPLETED');
   });
 
