@@ -50,7 +50,16 @@ describe('the framing of an answer', () => {
     expect(isFramed(length, coding)).toBe(framed);
   });
 
-  it.each(['', 'identity', 'gzip', 'gzip, chunked', 'chunked, identity', 'chunked, chunked'])('in the coding "%s" is refused', (coding) => {
+  it.each([
+    '',
+    'identity',
+    'gzip',
+    'gzip, chunked',
+    'chunked, identity',
+    'chunked, chunked',
+    'chunked\t',
+    'chunked\u00a0',
+  ])('in the coding %j is refused', (coding) => {
     expect(() => isFramed(undefined, coding)).toThrow(expect.objectContaining({ code: 'TRANSFER_CODING', disposition: 'reject' }));
   });
 });
