@@ -54,6 +54,7 @@ describe('an answer on the wire', () => {
   }
 
   const passing = { code: 'SOURCE_CONNECTION', retryable: true };
+  const broken = { code: 'SOURCE_PROTOCOL', retryable: true };
   const protocol = { code: 'SOURCE_PROTOCOL', retryable: false };
   const coding = { code: 'TRANSFER_CODING', retryable: false };
   const lengthUnknown = { code: 'LENGTH_UNKNOWN', retryable: false };
@@ -170,17 +171,17 @@ describe('an answer on the wire', () => {
     ['ends with its connection', [`${OK}connection: close\r\n\r\nhello`, END], lengthUnknown],
     ['says nothing of its end', `${OK}\r\nhello`, lengthUnknown],
     ['is of HTTP/1.0 and ends with its connection', [`HTTP/1.0 200 OK\r\n\r\nhello`, END], lengthUnknown],
-    ['has chunks with bare line feeds', `${CHUNKED}5\nhello\n0\n\n`, passing],
-    ['has a chunk that is longer than its size', `${CHUNKED}5\r\nhello!\r\n0\r\n\r\n`, passing],
-    ['has a chunk that is shorter than its size', `${CHUNKED}5\r\nhell\r\n0\r\n\r\n`, passing],
+    ['has chunks with bare line feeds', `${CHUNKED}5\nhello\n0\n\n`, broken],
+    ['has a chunk that is longer than its size', `${CHUNKED}5\r\nhello!\r\n0\r\n\r\n`, broken],
+    ['has a chunk that is shorter than its size', `${CHUNKED}5\r\nhell\r\n0\r\n\r\n`, broken],
     ...['5 ', '0x5', '-5', '+5', '', 'g', 'f'.repeat(18)].map((size): [string, Wire, object] => [
       `has the chunk size ${JSON.stringify(size)}`,
       `${CHUNKED}${size}\r\nhello\r\n0\r\n\r\n`,
-      passing,
+      broken,
     ]),
     ['has a chunk of 8 EiB', [`${CHUNKED}7fffffffffffffff\r\nhello`, END], passing],
-    ['has a broken trailer', `${CHUNKED}5\r\nhello\r\n0\r\noops\r\n\r\n`, passing],
-    ['has 20,000 trailers', `${CHUNKED}5\r\nhello\r\n0\r\n${'x: y\r\n'.repeat(20_000)}\r\n`, passing],
+    ['has a broken trailer', `${CHUNKED}5\r\nhello\r\n0\r\noops\r\n\r\n`, broken],
+    ['has 20,000 trailers', `${CHUNKED}5\r\nhello\r\n0\r\n${'x: y\r\n'.repeat(20_000)}\r\n`, broken],
   ])('that %s is a failure and no object', async (_name, wire, error) => {
     const task = bench.task(answered(wire));
     await expectFailure(task, await run(pool, task), error);
