@@ -11,7 +11,7 @@ export interface MutatedAnswer {
   /** As it is written, write by write; the origin waits a moment before some. */
   writes: { bytes: Buffer; waitMs: number }[];
   /** What follows; the connection stays otherwise. */
-  then: 'end' | 'resetAndDestroy' | undefined;
+  ending: 'end' | 'resetAndDestroy' | undefined;
   /** What the origin meant. */
   body: Buffer;
   etag: string | undefined;
@@ -51,16 +51,16 @@ export function mutatedAnswer(random: SeededRandom, large: Buffer): MutatedAnswe
   const damaged = damage(random, segments, fault, at);
   const wire = Buffer.concat(damaged.map(({ bytes }) => bytes));
   const until = fault === 'cut' ? random.integer(0, wire.length - 1) : wire.length;
-  const then = random.pick(['end', 'resetAndDestroy', undefined] as const);
+  const ending = random.pick(['end', 'resetAndDestroy', undefined] as const);
   return {
     writes: writesOf(random, wire.subarray(0, until)),
     // A reset may overtake what was written before it.
-    then: fault === 'none' && then === 'resetAndDestroy' ? undefined : then,
+    ending: fault === 'none' && ending === 'resetAndDestroy' ? undefined : ending,
     body,
     etag,
     isWhole: fault === 'none',
     needsProof: !['none', 'cut'].includes(fault) && (fault !== 'flip' || segments[at]?.kind !== 'framing'),
-    story: `${isChunked ? 'chunks' : 'length'} of ${body.length} bytes, ${fault} at ${fault === 'cut' ? until : at}, then ${then ?? 'nothing'}`,
+    story: `${isChunked ? 'chunks' : 'length'} of ${body.length} bytes, ${fault} at ${fault === 'cut' ? until : at}, then ${ending ?? 'nothing'}`,
   };
 }
 

@@ -68,11 +68,11 @@ function proofOf(body: Buffer): Partial<TransferTask> {
 }
 
 /** The same to everyone who asks; to who asks for the rest either that, or one of the answers that are not it. */
-function answering({ writes, then, body, etag }: MutatedAnswer, random: SeededRandom): RawAnswer {
+function answering({ writes, ending, body, etag }: MutatedAnswer, random: SeededRandom): RawAnswer {
   const resumed = random.pick(['rest', 'rest', 'rest', 'whole', 'other version', 'other place', '416'] as const);
   return (socket, { headers }) => {
     const from = Number(/^bytes=(\d+)-$/.exec(headers['range'] ?? '')?.[1] ?? NaN);
-    if (Number.isNaN(from) || headers['if-range'] !== etag) return void writeAll(socket, writes, then);
+    if (Number.isNaN(from) || headers['if-range'] !== etag) return void writeAll(socket, writes, ending);
     const rest = body.subarray(resumed === 'other place' ? from - 1 : from);
     const range = { 'content-range': `bytes ${body.length - rest.length}-${body.length - 1}/${body.length}` };
     const version = { etag: resumed === 'other version' ? '"v2"' : String(etag) };
@@ -82,11 +82,11 @@ function answering({ writes, then, body, etag }: MutatedAnswer, random: SeededRa
   };
 }
 
-async function writeAll(socket: Socket, writes: MutatedAnswer['writes'], then: MutatedAnswer['then']): Promise<void> {
+async function writeAll(socket: Socket, writes: MutatedAnswer['writes'], ending: MutatedAnswer['ending']): Promise<void> {
   for (const { bytes, waitMs } of writes) {
     if (waitMs > 0) await sleep(waitMs);
     if (!socket.writable) return;
     await new Promise((resolve) => socket.write(bytes, resolve));
   }
-  if (then !== undefined) socket[then]();
+  if (ending !== undefined) socket[ending]();
 }

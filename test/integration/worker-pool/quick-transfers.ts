@@ -19,6 +19,8 @@ export interface Limits {
   headersMs: number;
   stallTimeoutMs: number;
   taskTimeoutMs: number;
+  /** Of all parts in flight; 64 without it. */
+  memoryMb?: number;
 }
 
 /** Transfers as a worker thread makes them, but with limits that a test can wait for: the service has them at a minute and more. */
@@ -38,14 +40,14 @@ export class QuickTransfers {
     });
   }
 
-  static create({ headersMs, stallTimeoutMs, taskTimeoutMs }: Limits): QuickTransfers {
+  static create({ headersMs, stallTimeoutMs, taskTimeoutMs, memoryMb = 64 }: Limits): QuickTransfers {
     const { access, aws } = poolSettings();
     const guard = new SourceGuard(access);
     const agent = guardedAgent(guard, CONNECTIONS, { connectMs: 10_000, addressMs: 2_500, headersMs });
     const s3Access = new S3Access(aws);
     const s3 = new S3Requests(new BucketAccesses((bucket) => s3Access.of(bucket)), CONNECTIONS);
     const store = new ObjectStore(s3, { fullObjectCrc32: true });
-    const uploader = new Uploader(store, new MemoryBudget(64 * MIB), 4);
+    const uploader = new Uploader(store, new MemoryBudget(memoryMb * MIB), 4);
     const settings = { destinationBuckets: access.destinationBuckets, fullObjectCrc32: true, stallTimeoutMs };
     const transfer = new Transfer(new SourceOpener(guard, agent, s3), store, uploader, new ServerCopy(guard, store, 4), settings);
     return new QuickTransfers(transfer, taskTimeoutMs, { close: () => Promise.all([agent.destroy(), s3.close()]) });

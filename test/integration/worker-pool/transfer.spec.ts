@@ -142,6 +142,12 @@ describe('a transfer', () => {
       await expectFailure(bench.task(url, { expectContentType: 'text/csv' }), { code: 'CONTENT_TYPE_MISMATCH', retryable: false });
     });
 
+    it('refuses a login page behind a redirect, where the file’s type is known', async () => {
+      bench.origin.file('/login', HELLO, { 'content-type': 'text/html; charset=utf-8' });
+      const url = bench.origin.on('/file', (socket) => void socket.write(head(302, { location: '/login', 'content-length': '0' })));
+      await expectFailure(bench.task(url, { expectContentType: 'text/csv' }), { code: 'CONTENT_TYPE_MISMATCH', retryable: false });
+    });
+
     it.each([
       { status: 204, retryable: false },
       { status: 206, retryable: false },

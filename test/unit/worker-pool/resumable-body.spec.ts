@@ -107,7 +107,7 @@ describe('a body that is cut', () => {
   });
 
   it('is not asked for again when its chunks were broken: what came before may be wrong already', async () => {
-    const broken = cut('0123', new errors.HTTPParserError('Response does not match the HTTP/1.1 protocol', 'HPE_STRICT', undefined));
+    const broken = cut('0123', new errors.HTTPParserError('Response does not match the HTTP/1.1 protocol'));
     const { asked, error } = await read({ size: 10, opened: { body: broken }, rests: [whole('456789')] });
     expect(error).toMatchObject({ code: 'SOURCE_PROTOCOL', disposition: 'retry' });
     expect(asked).toEqual([]);
