@@ -15,13 +15,16 @@ const STORE_PATIENCE = 3;
 
 /**
  * Feeds the pool fairly: whenever a place is free, the next job in turn gives one task. A task that waits out its backoff, or waits for
- * its host, holds no place. Tasks are pulled, never queued in front of the pool, so an abort has nothing to hunt for.
+ * its host, holds no place, nor does one whose source has been read. Tasks are pulled, never queued in front of the pool, so an abort has
+ * nothing to hunt for.
  */
 @Injectable()
 export class TaskDispatcherService {
   private readonly lanes = new Map<string, JobLane>();
   private readonly gate: HostGate;
   private running = 0;
+  /** Of those that run, the ones that hold a place: their source is still to be read. */
+  private reading = 0;
   private waitingOut = 0;
   private paused = false;
   private idleWaiters: (() => void)[] = [];
@@ -82,7 +85,7 @@ export class TaskDispatcherService {
   }
 
   private fill(): void {
-    while (!this.paused && this.running < this.pool.capacity) {
+    while (!this.paused && this.reading < this.pool.capacity && this.running < this.pool.maxInHand) {
       const next = this.pull();
       if (next === undefined) break;
       void this.run(next);
@@ -133,7 +136,15 @@ export class TaskDispatcherService {
     dispatched.startedAt ??= startedAt;
     dispatched.attempts++;
     this.running++;
+    this.reading++;
     this.gate.enter(host, startedAt);
+    let isReading = true;
+    const leavePlace = () => {
+      if (!isReading) return;
+      isReading = false;
+      this.reading--;
+      this.gate.leave(host, this.clock.monotonicMs());
+    };
     let outcome: TaskOutcome;
     try {
       outcome = await this.pool.run(
@@ -144,11 +155,15 @@ export class TaskDispatcherService {
             this.signs.note();
             source.onProgress();
           },
+          onRead: () => {
+            leavePlace();
+            this.fill();
+          },
         },
       );
     } finally {
       this.running--;
-      this.gate.leave(host, this.clock.monotonicMs());
+      leavePlace();
     }
     const lane = this.lanes.get(task.jobId);
     if (lane !== undefined) lane.running--;

@@ -7,6 +7,9 @@ import { S3Access } from './s3-access.js';
 import { ABORTED, failedOutcome, POOL_TIMINGS, PoolThread, threadLost, type PoolTimings, type TaskInHand } from './pool-thread.js';
 import { inlineChannel, workerChannel } from './thread-channel.js';
 
+/** Of these one is read and the other, read whole, on its way to S3. More would pile up in front of a slow S3. */
+const IN_HAND_PER_PLACE = 2;
+
 export interface PoolOptions {
   metrics?: Metrics | undefined;
   /** Built entry of a thread. */
@@ -15,7 +18,8 @@ export interface PoolOptions {
 }
 
 /**
- * The threads, and who gets the next task: the least busy one. Tasks over the capacity wait in order.
+ * The threads, and who gets the next task: the least busy one. Tasks over the capacity wait in order. While the end of a file goes to S3,
+ * its thread reads the next one: a source's connection that waits for S3 is the time that small files cost.
  * With `pool.size` 0 the tasks run on this thread.
  */
 export class PoolManagerService extends TransferPool {
@@ -55,6 +59,10 @@ export class PoolManagerService extends TransferPool {
     return this.threads.filter((thread) => !thread.isGone).length * this.tasksPerWorker;
   }
 
+  get maxInHand(): number {
+    return this.capacity * IN_HAND_PER_PLACE;
+  }
+
   /**
    * Resolves when one thread is ready; the others follow. Booting all at once would have them wait for each other's
    * modules, and the first task for all of them.
@@ -89,12 +97,13 @@ export class PoolManagerService extends TransferPool {
     return outcome;
   }
 
-  private enqueue(task: TransferTask, { signal, onProgress }: RunTaskOptions): Promise<TaskOutcome> {
+  private enqueue(task: TransferTask, { signal, onProgress, onRead }: RunTaskOptions): Promise<TaskOutcome> {
     return new Promise((resolve) => {
       const abort = () => this.abort(inHand);
       const inHand: TaskInHand = {
         task,
         onProgress,
+        onRead,
         settle: (outcome) => {
           signal.removeEventListener('abort', abort);
           this.inHand.delete(task.taskId);
@@ -128,15 +137,18 @@ export class PoolManagerService extends TransferPool {
     this.metrics?.gauge('worker_pool_threads', this.threads.filter((thread) => thread.isReady).length);
     this.metrics?.gauge(
       'worker_pool_busy',
-      this.threads.reduce((sum, thread) => sum + thread.load, 0),
+      this.threads.reduce((sum, thread) => sum + thread.inHand, 0),
     );
     this.metrics?.gauge('worker_pool_queued', this.queue.length);
   }
 
   private leastBusy(): PoolThread | undefined {
     return this.threads
-      .filter((thread) => thread.isReady && thread.load < this.tasksPerWorker)
-      .reduce<PoolThread | undefined>((least, thread) => (least === undefined || thread.load < least.load ? thread : least), undefined);
+      .filter((thread) => thread.isReady && thread.reading < this.tasksPerWorker && thread.inHand < this.tasksPerWorker * IN_HAND_PER_PLACE)
+      .reduce<PoolThread | undefined>(
+        (least, thread) => (least === undefined || thread.reading < least.reading ? thread : least),
+        undefined,
+      );
   }
 
   private answerStarts(): void {

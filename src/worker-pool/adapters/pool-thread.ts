@@ -32,11 +32,13 @@ export const POOL_TIMINGS: PoolTimings = {
 export interface TaskInHand {
   readonly task: TransferTask;
   readonly onProgress: ((bytes: number) => void) | undefined;
+  readonly onRead: (() => void) | undefined;
   readonly settle: (outcome: TaskOutcome) => void;
 }
 
 interface RunningTask extends TaskInHand {
   bytes: number;
+  isRead: boolean;
   /** Set once the task is to be aborted. */
   abortTimer?: NodeJS.Timeout;
 }
@@ -58,6 +60,7 @@ export class PoolThread {
   private state: State = 'idle';
   private channel: ThreadChannel | undefined;
   private readonly tasks = new Map<string, RunningTask>();
+  private read = 0;
   private timer: NodeJS.Timeout | undefined;
   private missedPongs = 0;
   private bootDeaths = 0;
@@ -69,7 +72,7 @@ export class PoolThread {
     private readonly s3Access: Pick<S3Access, 'of'>,
     private readonly timings: PoolTimings,
     private readonly logger: AppLogger,
-    /** Ready, broken, stopped, a task less, or lost a life (`restarted`). */
+    /** Ready, broken, stopped, a source or a task less, or lost a life (`restarted`). */
     private readonly onChange: (restarted?: 'restarted') => void,
   ) {}
 
@@ -82,8 +85,13 @@ export class PoolThread {
     return this.state === 'broken' || this.state === 'stopped';
   }
 
-  get load(): number {
+  get inHand(): number {
     return this.tasks.size;
+  }
+
+  /** Of those in hand, the ones whose source is still to be read. */
+  get reading(): number {
+    return this.tasks.size - this.read;
   }
 
   start(): void {
@@ -92,7 +100,7 @@ export class PoolThread {
 
   /** Only when ready. */
   submit(inHand: TaskInHand): void {
-    this.tasks.set(inHand.task.taskId, { ...inHand, bytes: 0 });
+    this.tasks.set(inHand.task.taskId, { ...inHand, bytes: 0, isRead: false });
     this.channel?.post({ type: 'PROCESS_TASK', payload: inHand.task });
   }
 
@@ -154,6 +162,14 @@ export class PoolThread {
         if (running === undefined) return;
         running.bytes = message.payload.bytes;
         return running.onProgress?.(running.bytes);
+      }
+      case 'TASK_READ': {
+        const running = this.tasks.get(message.payload.taskId);
+        if (running === undefined || running.isRead) return;
+        running.isRead = true;
+        this.read += 1;
+        running.onRead?.();
+        return this.onChange();
       }
       case 'TASK_COMPLETED': {
         const { taskId, jobId: _, ...outcome } = message.payload;
@@ -225,6 +241,7 @@ export class PoolThread {
     if (running === undefined) return;
     clearTimeout(running.abortTimer);
     this.tasks.delete(taskId);
+    if (running.isRead) this.read -= 1;
     running.settle(outcome);
   }
 }

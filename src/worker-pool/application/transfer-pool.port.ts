@@ -5,11 +5,15 @@ export interface RunTaskOptions {
   signal: AbortSignal;
   /** Bytes read so far, at most once a second. */
   onProgress?: (bytes: number) => void;
+  /** The source has been read to its end, and its connection is free; what remains is between us and S3. At most once; not every task comes here. */
+  onRead?: () => void;
 }
 
 /** The pool as its users see it. `run` never rejects: what goes wrong is in the outcome. */
 export abstract class TransferPool {
-  /** Tasks that can run at the same time: threads × tasks per worker. */
+  /** Sources that can be read at the same time: threads × tasks per worker. */
   abstract readonly capacity: number;
+  /** Tasks that can run at the same time, with those whose source has been read. */
+  abstract readonly maxInHand: number;
   abstract run(task: TransferTask, options: RunTaskOptions): Promise<TaskOutcome>;
 }

@@ -8,8 +8,8 @@ import type { TransferTask } from '../domain/transfer-task.js';
  * sends (tasks come from users) and what it hears; a thread loads no zod for what the pool has checked: 9 MiB each.
  *
  *   main → worker   PROCESS_TASK, ABORT_TASK, BUCKET_ACCESS, PING, SHUTDOWN
- *   worker → main   READY, TASK_PROGRESS (at most one a second and task), TASK_COMPLETED (exactly one per PROCESS_TASK),
- *                   BUCKET_WANTED (answered with one BUCKET_ACCESS), PONG
+ *   worker → main   READY, TASK_PROGRESS (at most one a second and task), TASK_READ (its source needs its place no more),
+ *                   TASK_COMPLETED (exactly one per PROCESS_TASK), BUCKET_WANTED (answered with one BUCKET_ACCESS), PONG
  *
  * An ABORT_TASK for a task that is not in hand is ignored: its TASK_COMPLETED is on the way. SHUTDOWN ends every task, then the thread.
  */
@@ -69,6 +69,7 @@ export type ToThreadMessage =
 export const fromThreadMessageSchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('READY'), payload: z.object({}) }),
   z.object({ type: z.literal('TASK_PROGRESS'), payload: z.object({ taskId: z.string(), bytes }) }),
+  z.object({ type: z.literal('TASK_READ'), payload: z.object({ taskId: z.string() }) }),
   z.object({ type: z.literal('TASK_COMPLETED'), payload: taskCompleted }),
   z.object({ type: z.literal('BUCKET_WANTED'), payload: z.object({ bucket: z.string() }) }),
   z.object({ type: z.literal('PONG'), payload: z.object({}) }),

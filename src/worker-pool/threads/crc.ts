@@ -60,6 +60,31 @@ export class Crc64Nvme {
   }
 }
 
+/** x^(2^n) modulo the polynomial of CRC-32, n from 0 to 31; bits are reversed, so the highest stands for 1. */
+const CRC32_POLYNOMIAL = 0xedb88320;
+const ONE = 1 << 31;
+const crc32Powers = new Int32Array(32);
+crc32Powers[0] = 1 << 30;
+for (let n = 1; n < 32; n++) crc32Powers[n] = multiplied(crc32Powers[n - 1] ?? 0, crc32Powers[n - 1] ?? 0);
+
+function multiplied(a: number, b: number): number {
+  let product = 0;
+  for (let bit = ONE; bit !== 0; bit >>>= 1) {
+    if ((a & bit) !== 0) product ^= b;
+    b = (b & 1) === 0 ? b >>> 1 : (b >>> 1) ^ CRC32_POLYNOMIAL;
+  }
+  return product;
+}
+
+/** CRC-32 of two pieces of bytes as one, from that of each: the first is moved on by the length of the second. */
+export function combinedCrc32(first: number, second: number, secondBytes: number): number {
+  let shift = ONE;
+  // A byte is 2^3 bits.
+  for (let [n, left] = [3, secondBytes]; left > 0; n++, left = Math.floor(left / 2))
+    if (left % 2 === 1) shift = multiplied(crc32Powers[n % 32] ?? 0, shift);
+  return (multiplied(shift, first) ^ second) >>> 0;
+}
+
 export function hex32(value: number): string {
   return (value >>> 0).toString(16).padStart(8, '0');
 }

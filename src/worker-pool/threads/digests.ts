@@ -27,34 +27,29 @@ function cryptoDigest(algorithm: string): Digest {
   return { update: (bytes) => void hash.update(bytes), hex: () => hash.digest('hex') };
 }
 
-/** The digests of one body: sha256 always, the promised checksum, and the CRC-32 that S3 is told. */
+/** The digests of one body: sha256 always, and the promised checksum. */
 export class Digests {
   private readonly sha256 = DIGESTS.sha256();
   private readonly promised: Digest | undefined;
-  private readonly wholeCrc32 = DIGESTS.crc32();
 
-  constructor(
-    private readonly checksum: Checksum | undefined,
-    private readonly options: { crc32: boolean },
-  ) {
+  constructor(private readonly checksum: Checksum | undefined) {
     if (checksum !== undefined) this.promised = checksum.algorithm === 'sha256' ? this.sha256 : DIGESTS[checksum.algorithm]();
   }
 
   update(bytes: Uint8Array): void {
     this.sha256.update(bytes);
     if (this.promised !== this.sha256) this.promised?.update(bytes);
-    if (this.options.crc32) this.wholeCrc32.update(bytes);
   }
 
   /**
    * The verdict after the last byte.
    * @throws TransferError `CHECKSUM_MISMATCH`, retryable: how often is for the dispatcher to say
    */
-  verify(): { sha256: string; crc32?: string } {
+  verify(): { sha256: string } {
     const sha256 = this.sha256.hex();
     const actual = this.promised === this.sha256 ? sha256 : this.promised?.hex();
     if (actual !== this.checksum?.value) throw checksumMismatch(this.checksum, actual);
-    return this.options.crc32 ? { sha256, crc32: this.wholeCrc32.hex() } : { sha256 };
+    return { sha256 };
   }
 }
 

@@ -1,5 +1,4 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { crc32 } from 'node:zlib';
 import { CHECKSUM_ALGORITHMS, type Checksum } from '../../shared/index.js';
 import { contentHeaders } from '../domain/content-headers.js';
 import type { CopyRange, CopySource } from '../domain/copy-plan.js';
@@ -16,6 +15,12 @@ export interface ObjectAttributes {
   contentType?: string;
   contentEncoding?: string;
   metadata: Record<string, string>;
+}
+
+/** What an object or a part is made of; the CRC-32 where S3 shall compare it. */
+export interface Content {
+  bytes: Buffer;
+  crc32?: number | undefined;
 }
 
 /** Said with a 4xx, and yet another try of the whole task may succeed. */
@@ -84,9 +89,9 @@ export class ObjectStore {
     });
   }
 
-  put(at: S3Location, bytes: Buffer, attributes: ObjectAttributes, signal: AbortSignal): Promise<string> {
+  put(at: S3Location, { bytes, crc32 }: Content, attributes: ObjectAttributes, signal: AbortSignal): Promise<string> {
     return translated(signal, async () => {
-      const headers = { ...described(attributes), ...checksumHeader(this.checksumOf(bytes)) };
+      const headers = { ...described(attributes), ...checksumHeader(crc32) };
       const { headers: answer } = await this.requests.send({ method: 'PUT', ...at, headers, body: bytes, waitsOut: true, signal });
       return answer.etag ?? '';
     });
@@ -105,20 +110,19 @@ export class ObjectStore {
     });
   }
 
-  uploadPart(at: S3Location, upload: string, part: { number: number; bytes: Buffer }, signal: AbortSignal): Promise<UploadedPart> {
+  uploadPart(at: S3Location, upload: string, part: Content & { number: number }, signal: AbortSignal): Promise<UploadedPart> {
     return translated(signal, async () => {
-      const checksum = this.checksumOf(part.bytes);
       const query = { partNumber: String(part.number), uploadId: upload };
       const answer = await this.requests.send({
         method: 'PUT',
         ...at,
         query,
-        headers: checksumHeader(checksum),
+        headers: checksumHeader(part.crc32),
         body: part.bytes,
         waitsOut: true,
         signal,
       });
-      return partOf(part.number, { etag: answer.headers.etag, crc32: checksum });
+      return partOf(part.number, { etag: answer.headers.etag, crc32: base64Of(part.crc32) });
     });
   }
 
@@ -165,10 +169,6 @@ export class ObjectStore {
       return hasParts(text);
     });
   }
-
-  private checksumOf(bytes: Buffer): string | undefined {
-    return this.options.fullObjectCrc32 ? crc32Base64(hex32(crc32(bytes))) : undefined;
-  }
 }
 
 /** The calls of an ObjectStore, for whoever makes them. */
@@ -205,8 +205,13 @@ function checksumsOf(headers: IncomingHttpHeaders): Checksum[] {
   });
 }
 
-function checksumHeader(checksum: string | undefined): Record<string, string> {
+function checksumHeader(crc32: number | undefined): Record<string, string> {
+  const checksum = base64Of(crc32);
   return checksum === undefined ? {} : { 'x-amz-sdk-checksum-algorithm': 'CRC32', 'x-amz-checksum-crc32': checksum };
+}
+
+function base64Of(crc32: number | undefined): string | undefined {
+  return crc32 === undefined ? undefined : crc32Base64(hex32(crc32));
 }
 
 function described({ metadata, ...content }: ObjectAttributes): Record<string, string> {

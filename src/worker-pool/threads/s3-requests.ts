@@ -1,5 +1,4 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { Sha256 } from '@smithy/core/checksum';
 import { SignatureV4 } from '@smithy/signature-v4';
 import { Agent, type Dispatcher } from 'undici';
 import { fullJitterMs, type BackoffPolicy } from '../../shared/index.js';
@@ -9,6 +8,7 @@ import { codeOf } from './connection-errors.js';
 import { pause } from './pause.js';
 import { errorCode } from './s3-answers.js';
 import type { BucketAccesses } from './bucket-accesses.js';
+import { SigningHash } from './signing-hash.js';
 
 export interface S3Request {
   method: 'GET' | 'HEAD' | 'PUT' | 'POST' | 'DELETE';
@@ -210,7 +210,7 @@ export class S3Requests {
     if (known !== undefined) return known;
     const { region, credentials } = access;
     // S3 signs the path as it is sent.
-    const signer = new SignatureV4({ service: 's3', region, credentials, sha256: Sha256, uriEscapePath: false, applyChecksum: false });
+    const signer = new SignatureV4({ service: 's3', region, credentials, sha256: SigningHash, uriEscapePath: false, applyChecksum: false });
     const target = { url: new URL(access.url), signer };
     this.targets.set(access, target);
     return target;

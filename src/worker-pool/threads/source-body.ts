@@ -21,10 +21,9 @@ export class CutBody extends TransferError {}
  * `SOURCE_PROTOCOL` (broken chunks), or the reason of the signal.
  */
 export async function* readBody(body: Readable, expect: BodyExpectation): AsyncGenerator<Buffer, void, void> {
-  const stalled = new CutBody('SOURCE_STALLED', `no bytes for ${expect.stallTimeoutMs / 1_000} s`, { retryable: true });
   let reading = false;
   let bytes = expect.from ?? 0;
-  const watchdog = setTimeout(() => reading && body.destroy(stalled), expect.stallTimeoutMs);
+  const watchdog = setTimeout(() => reading && body.destroy(stalled(expect)), expect.stallTimeoutMs);
   const stop = () => body.destroy();
   expect.signal.addEventListener('abort', stop, { once: true });
   try {
@@ -48,6 +47,10 @@ export async function* readBody(body: Readable, expect: BodyExpectation): AsyncG
     expect.signal.removeEventListener('abort', stop);
     body.destroy();
   }
+}
+
+function stalled({ stallTimeoutMs }: BodyExpectation): CutBody {
+  return new CutBody('SOURCE_STALLED', `no bytes for ${stallTimeoutMs / 1_000} s`, { retryable: true });
 }
 
 export function sizeMismatch(message: string): TransferError {

@@ -46,7 +46,8 @@ export class TaskRunner {
       reportedAt = performance.now();
       this.send({ type: 'TASK_PROGRESS', payload: { taskId, bytes } });
     };
-    const outcome = await this.transfer.run(task, work, onBytes).catch((error: unknown) => failed(error, bytes));
+    const onRead = () => this.send({ type: 'TASK_READ', payload: { taskId } });
+    const outcome = await this.transfer.run(task, work, { onBytes, onRead }).catch((error: unknown) => failed(error, bytes));
     clearTimeout(timeout);
     this.running.delete(taskId);
     this.send({ type: 'TASK_COMPLETED', payload: { taskId, jobId, ...outcome } });

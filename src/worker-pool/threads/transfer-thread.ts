@@ -32,10 +32,13 @@ export class TransferThread {
     // Of each task its uploads and, where that is in S3, its source: uploads that waited for the connections of sources would wait for ever.
     this.s3 = new S3Requests(this.accesses.known, settings.tasksPerWorker * (settings.uploadConcurrency + 1));
     const store = new ObjectStore(this.s3, { fullObjectCrc32 });
-    const uploader = new Uploader(store, new MemoryBudget(settings.memoryBytes), settings.uploadConcurrency);
+    const uploader = new Uploader(store, new MemoryBudget(settings.memoryBytes), {
+      concurrency: settings.uploadConcurrency,
+      fullObjectCrc32,
+    });
     const copy = new ServerCopy(guard, store, settings.uploadConcurrency);
     const sources = new SourceOpener(guard, this.agent, this.s3);
-    const transfer = new Transfer(sources, store, uploader, copy, { ...settings, fullObjectCrc32 });
+    const transfer = new Transfer(sources, store, uploader, copy, settings);
     this.runner = new TaskRunner(transfer, settings.taskTimeoutMs, send);
   }
 

@@ -13,8 +13,15 @@ import type { Uploader } from './uploader.js';
 
 export interface TransferSettings {
   destinationBuckets: readonly string[];
-  fullObjectCrc32: boolean;
   stallTimeoutMs: number;
+}
+
+/** What is told of a transfer while it runs. */
+export interface TransferSigns {
+  /** Bytes read so far. */
+  onBytes: (total: number) => void;
+  /** The source has been read to its end. */
+  onRead: () => void;
 }
 
 /** One task: download, verify, upload. The bytes pass through once; nothing is visible in S3 before they are verified. */
@@ -29,15 +36,14 @@ export class Transfer {
 
   /**
    * @param work ends all of it when it is aborted, with the reason
-   * @param onBytes told how many bytes have been read so far
    * @throws TransferError, or the reason of `work`
    */
-  async run(task: TransferTask, work: AbortController, onBytes: (total: number) => void): Promise<TaskOutcome> {
+  async run(task: TransferTask, work: AbortController, signs: TransferSigns): Promise<TaskOutcome> {
     if (!this.settings.destinationBuckets.includes(task.s3Bucket))
       throw new TransferError('DESTINATION_NOT_ALLOWED', 'this bucket is not an allowed destination', { retryable: false });
     // While the source is asked, S3 is: a file that is there already need not be read.
     const existing = this.store.head({ bucket: task.s3Bucket, key: task.s3Key }, work.signal);
-    const copied = await this.serverCopy.tryCopy(task, existing, work, onBytes);
+    const copied = await this.serverCopy.tryCopy(task, existing, work, signs.onBytes);
     if (copied !== undefined) return copied;
     const source = await this.sources.open(task.url, { ...(task.headers && { headers: task.headers }), signal: work.signal });
     try {
@@ -45,7 +51,7 @@ export class Transfer {
       const stored = await existing;
       work.signal.throwIfAborted();
       if (stored !== undefined && isSameObject(stored, task, source)) return leftAlone(stored);
-      return await this.copy(source, task, work, onBytes);
+      return await this.copy(source, task, work, signs);
     } finally {
       source.body.destroy();
     }
@@ -55,10 +61,10 @@ export class Transfer {
     source: OpenedSource,
     task: TransferTask,
     work: AbortController,
-    onBytes: (total: number) => void,
+    { onBytes, onRead }: TransferSigns,
   ): Promise<TaskOutcome> {
     const size = task.size ?? source.size;
-    const digests = new Digests(task.checksum, { crc32: this.settings.fullObjectCrc32 });
+    const digests = new Digests(task.checksum);
     const attemptId = newId();
     const attributes = (sha256?: string): ObjectAttributes => ({
       metadata: objectMetadata(task, source, attemptId, sha256),
@@ -78,6 +84,7 @@ export class Transfer {
         onBytes(bytesProcessed);
         yield chunk;
       }
+      onRead();
     }
     const request = {
       at: { bucket: task.s3Bucket, key: task.s3Key },

@@ -1,4 +1,5 @@
 import type { S3Location } from '../domain/s3-uri.js';
+import { combinedCrc32, hex32 } from './crc.js';
 import type { MemoryBudget } from './memory-budget.js';
 import { Multiparts } from './multiparts.js';
 import type { ObjectAttributes, ObjectCalls } from './object-store.js';
@@ -14,7 +15,7 @@ export interface UploadRequest {
   /** What the object is stored with; the sha256 is known only when all the bytes are. */
   attributes: (sha256?: string) => ObjectAttributes;
   /** Called after the last byte and before anything becomes visible; throws when the bytes are not what was promised. */
-  verify: () => { sha256: string; crc32?: string };
+  verify: () => { sha256: string };
 }
 
 export interface Uploaded {
@@ -35,24 +36,22 @@ export class Uploader {
   constructor(
     private readonly store: ObjectCalls,
     private readonly budget: MemoryBudget,
-    private readonly concurrency: number,
+    private readonly settings: { concurrency: number; fullObjectCrc32: boolean },
   ) {
     this.multiparts = new Multiparts(store);
   }
 
   /** `work` ends the reading and every call when it is aborted; a part that fails aborts it with its error. */
   async upload(chunks: AsyncIterator<Buffer, void>, request: UploadRequest, work: AbortController): Promise<Uploaded> {
-    const parts = fillParts(chunks, { size: request.size, budget: this.budget, signal: work.signal });
+    const parts = fillParts(chunks, { size: request.size, budget: this.budget, crc32: this.settings.fullObjectCrc32, signal: work.signal });
     const first = await parts.next();
     if (first.done === true) throw new Error('a body has at least one part');
-    try {
-      if (!first.value.last) return await this.multipart(first.value, parts, request, work);
+    if (!first.value.last) return this.multipart(first.value, parts, request, work);
+    return holding(first.value, async (part) => {
       const { sha256 } = request.verify();
-      const etag = await this.store.put(request.at, first.value.bytes, request.attributes(sha256), work.signal);
+      const etag = await this.store.put(request.at, part, request.attributes(sha256), work.signal);
       return { etag, sha256 };
-    } finally {
-      first.value.release();
-    }
+    });
   }
 
   private async multipart(
@@ -63,31 +62,47 @@ export class Uploader {
   ): Promise<Uploaded> {
     const { at, attemptId } = request;
     let sha256 = '';
-    const etag = await this.multiparts.run({ at, attemptId, attributes: request.attributes() }, work, async (uploadId) => {
-      const sent = await this.sendParts(uploadId, all(first, rest), at, work);
-      const verified = request.verify();
-      sha256 = verified.sha256;
-      const parts = sent.map(({ part }) => part).sort((a, b) => a.number - b.number);
-      return { parts, bytes: sent.reduce((sum, { size }) => sum + size, 0), crc32: verified.crc32 };
-    });
+    const etag = await this.multiparts
+      .run({ at, attemptId, attributes: request.attributes() }, work, async (uploadId) => {
+        const sent = await this.sendParts(uploadId, all(first, rest), at, work);
+        ({ sha256 } = request.verify());
+        sent.sort((a, b) => a.part.number - b.part.number);
+        const bytes = sent.reduce((sum, { size }) => sum + size, 0);
+        return { parts: sent.map(({ part }) => part), bytes, crc32: this.settings.fullObjectCrc32 ? wholeCrc32(sent) : undefined };
+      })
+      .finally(first.release);
     return { etag, sha256 };
   }
 
-  private sendParts(
-    uploadId: string,
-    parts: AsyncIterable<FilledPart>,
-    at: S3Location,
-    work: AbortController,
-  ): Promise<{ size: number; part: UploadedPart }[]> {
-    const send = async (filled: FilledPart) => {
-      try {
-        return { size: filled.bytes.length, part: await this.store.uploadPart(at, uploadId, filled, work.signal) };
-      } finally {
-        filled.release();
-      }
-    };
-    return sendAll(parts, { concurrency: this.concurrency, work, send });
+  private sendParts(uploadId: string, parts: AsyncIterable<FilledPart>, at: S3Location, work: AbortController): Promise<SentPart[]> {
+    const send = (filled: FilledPart) =>
+      holding(filled, async ({ bytes, crc32 }) => {
+        const part = await this.store.uploadPart(at, uploadId, filled, work.signal);
+        return { size: bytes.length, crc32, part };
+      });
+    return sendAll(parts, { concurrency: this.settings.concurrency, work, send });
   }
+}
+
+interface SentPart {
+  size: number;
+  crc32: number | undefined;
+  part: UploadedPart;
+}
+
+/** Only a buffer that S3 has taken whole has no reader left. */
+async function holding<T>(part: FilledPart, send: (part: FilledPart) => Promise<T>): Promise<T> {
+  try {
+    const sent = await send(part);
+    part.release('reuse');
+    return sent;
+  } finally {
+    part.release();
+  }
+}
+
+function wholeCrc32(parts: readonly SentPart[]): string {
+  return hex32(parts.reduce((whole, { crc32 = 0, size }) => combinedCrc32(whole, crc32, size), 0));
 }
 
 async function* all<T>(first: T, rest: AsyncIterable<T>): AsyncGenerator<T, void, void> {

@@ -47,7 +47,7 @@ describe('the worker pool', () => {
   }
 
   /** A task that runs once its progress has been told; `abort` aborts it. */
-  async function running(pool: PoolManagerService, what: 'wait' | 'disobey', taskId?: string) {
+  async function running(pool: PoolManagerService, what: 'wait' | 'read' | 'disobey', taskId?: string) {
     const controller = new AbortController();
     let outcome: Promise<TaskOutcome> | undefined;
     await new Promise<void>((resolve) => {
@@ -83,6 +83,19 @@ describe('the worker pool', () => {
     expect(metrics.values['worker_pool_busy']).toBe(4);
     full[0]?.abort();
     expect(await queued).toMatchObject(succeeded);
+  });
+
+  it('gives the place of a source that has been read to the next task, and to no more than one', async () => {
+    const pool = await started({ size: 1, tasksPerWorker: 2 });
+    expect(pool.maxInHand).toBe(4);
+    const read = [await running(pool, 'read'), await running(pool, 'read')];
+    const next = [await running(pool, 'read'), await running(pool, 'wait')];
+    expect(metrics.values).toMatchObject({ worker_pool_busy: 4, worker_pool_queued: 0 });
+    const queued = run(pool, 'succeed');
+    expect(metrics.values['worker_pool_queued']).toBe(1);
+    read[0]?.abort();
+    expect(await queued).toMatchObject(succeeded);
+    for (const { abort } of [...read, ...next]) abort();
   });
 
   it('aborts one task and lets its neighbours go on', async () => {

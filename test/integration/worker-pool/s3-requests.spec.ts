@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { crc32 } from 'node:zlib';
 import { inspect } from 'node:util';
 import type { BucketAccess } from '../../../src/worker-pool/domain/bucket-access.js';
 import { TransferError } from '../../../src/worker-pool/domain/transfer-error.js';
@@ -11,6 +12,7 @@ import { answering, failing, resetting, SignedStore } from '../../support/signed
 const BUCKET = 'bucket';
 const AT = { bucket: BUCKET, key: 'key' };
 const BYTES = Buffer.from('hello');
+const CONTENT = { bytes: BYTES, crc32: crc32(BYTES) };
 const live = () => new AbortController().signal;
 
 describe('a request to S3', () => {
@@ -41,7 +43,7 @@ describe('a request to S3', () => {
   }
 
   const store = () => new ObjectStore(requests(), { fullObjectCrc32: true });
-  const put = (metadata: Record<string, string> = {}, key = 'key') => store().put({ bucket: BUCKET, key }, BYTES, { metadata }, live());
+  const put = (metadata: Record<string, string> = {}, key = 'key') => store().put({ bucket: BUCKET, key }, CONTENT, { metadata }, live());
 
   describe('is signed as S3 signs it', () => {
     it.each([
@@ -64,7 +66,7 @@ describe('a request to S3', () => {
         contentEncoding: 'gzip',
         metadata: { 'upload-attempt': 'a  b ', checksum: 'md5:00', 'source-etag': '"x,y"' },
       };
-      await store().put(AT, BYTES, attributes, live());
+      await store().put(AT, CONTENT, attributes, live());
       expect(server.faults).toEqual([]);
       expect(server.requests[0]).toMatchObject({
         body: 'hello',
@@ -83,7 +85,7 @@ describe('a request to S3', () => {
       );
       const objects = store();
       expect(await objects.createMultipart(AT, { metadata: {} }, live())).toMatchObject({ uploadId: upload });
-      const part = await objects.uploadPart(AT, upload, { number: 10, bytes: BYTES }, live());
+      const part = await objects.uploadPart(AT, upload, { number: 10, ...CONTENT }, live());
       await objects.complete(AT, upload, [part], '3610a686', live());
       await objects.openUploads({ bucket: BUCKET, key: 'a b+/ü&=' }, live());
       await objects.abortMultipart(AT, upload, live());
@@ -107,7 +109,7 @@ describe('a request to S3', () => {
     });
 
     it('without what no header can carry', async () => {
-      await store().put(AT, BYTES, { contentType: 'text/plain; name="ü"', contentEncoding: 'a\nb', metadata: {} }, live());
+      await store().put(AT, CONTENT, { contentType: 'text/plain; name="ü"', contentEncoding: 'a\nb', metadata: {} }, live());
       expect(server.faults).toEqual([]);
       expect(server.requests[0]?.headers).not.toHaveProperty('content-type');
       expect(server.requests[0]?.headers).not.toHaveProperty('content-encoding');
@@ -183,7 +185,7 @@ describe('a request to S3', () => {
         work.abort(new TransferError('ABORTED', 'no longer wanted', { retryable: true }));
         failing(503, 'SlowDown')(response, request);
       });
-      await expect(store().put(AT, BYTES, { metadata: {} }, work.signal)).rejects.toMatchObject({ code: 'ABORTED' });
+      await expect(store().put(AT, CONTENT, { metadata: {} }, work.signal)).rejects.toMatchObject({ code: 'ABORTED' });
       expect(server.requests).toHaveLength(1);
     });
   });
@@ -191,13 +193,13 @@ describe('a request to S3', () => {
   describe('as whom', () => {
     it('asks for credentials once, and again when S3 says that they have expired', async () => {
       const objects = store();
-      await Promise.all([1, 2, 3].map(() => objects.put(AT, BYTES, { metadata: {} }, live())));
+      await Promise.all([1, 2, 3].map(() => objects.put(AT, CONTENT, { metadata: {} }, live())));
       expect(asked).toBe(1);
       server.next((response, request) => {
         server.signer = { ...server.signer, secretAccessKey: 'another' };
         failing(400, 'ExpiredToken')(response, request);
       });
-      await objects.put(AT, BYTES, { metadata: {} }, live());
+      await objects.put(AT, CONTENT, { metadata: {} }, live());
       expect(asked).toBe(2);
       expect(server.faults).toEqual([]);
     });
@@ -206,9 +208,9 @@ describe('a request to S3', () => {
       const objects = store();
       const given = await access();
       access = async () => ({ ...given, expiresAt: Date.now() + 60_000 });
-      await objects.put(AT, BYTES, { metadata: {} }, live());
+      await objects.put(AT, CONTENT, { metadata: {} }, live());
       access = () => Promise.reject(new Error('not now'));
-      await objects.put(AT, BYTES, { metadata: {} }, live());
+      await objects.put(AT, CONTENT, { metadata: {} }, live());
       expect(asked).toBe(2);
       expect(server.requests).toHaveLength(2);
     });
@@ -217,19 +219,19 @@ describe('a request to S3', () => {
       const given = access;
       access = () => Promise.reject(Object.assign(new Error('no provider has any'), { code: 'CredentialsProviderError' }));
       const objects = store();
-      await expect(objects.put(AT, BYTES, { metadata: {} }, live())).rejects.toMatchObject({
+      await expect(objects.put(AT, CONTENT, { metadata: {} }, live())).rejects.toMatchObject({
         code: 'UPLOAD_FAILED',
         message: 'S3: CredentialsProviderError',
         disposition: 'retry',
       });
       access = given;
-      expect(await objects.put(AT, BYTES, { metadata: {} }, live())).toBe('"etag"');
+      expect(await objects.put(AT, CONTENT, { metadata: {} }, live())).toBe('"etag"');
     });
 
     it('waits for them no longer than its task', async () => {
       const work = new AbortController();
       access = () => new Promise(() => work.abort(new TransferError('ABORTED', 'no longer wanted', { retryable: true })));
-      await expect(store().put(AT, BYTES, { metadata: {} }, work.signal)).rejects.toMatchObject({ code: 'ABORTED' });
+      await expect(store().put(AT, CONTENT, { metadata: {} }, work.signal)).rejects.toMatchObject({ code: 'ABORTED' });
     });
 
     it('has them from the pool: asked for once, told as they come', async () => {
@@ -249,8 +251,8 @@ describe('a request to S3', () => {
     it.each([-3, 3])('mends a clock that is %i hours wrong from the Date of the refusal', async (hours) => {
       server.skewMs = hours * 3_600_000;
       const objects = store();
-      await objects.put(AT, BYTES, { metadata: {} }, live());
-      await objects.put(AT, BYTES, { metadata: {} }, live());
+      await objects.put(AT, CONTENT, { metadata: {} }, live());
+      await objects.put(AT, CONTENT, { metadata: {} }, live());
       expect(server.faults).toEqual(['RequestTimeTooSkewed']);
       expect(server.requests).toHaveLength(2);
     });

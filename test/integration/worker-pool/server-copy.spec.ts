@@ -16,7 +16,7 @@ const PART = 5 * MIB;
 
 /** The given checksum of these bytes, found by the message that refuses a wrong one. */
 function hexOf(algorithm: ChecksumAlgorithm, bytes: Buffer): string {
-  const digests = new Digests({ algorithm, value: '' }, { crc32: false });
+  const digests = new Digests({ algorithm, value: '' });
   digests.update(bytes);
   try {
     return digests.verify().sha256;

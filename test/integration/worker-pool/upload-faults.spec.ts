@@ -76,6 +76,18 @@ describe('an upload on a store that fails', () => {
     expect(await run(pool, bench.task(bench.origin.file('/small', Buffer.from('hello'))))).toMatchObject({ success: true });
   });
 
+  it('tells once that the source has been read, before S3 has its end and whatever S3 makes of it; never of a source that fails', async () => {
+    bench.endpoint.faults.add({ operation: 'PutObject', action: { kind: 'fail', status: 403, code: 'AccessDenied' } });
+    let told = 0;
+    const read = (task: TransferTask) => pool.run(task, { signal: new AbortController().signal, onRead: () => (told += 1) });
+    expect(await read(bench.task(bench.origin.file('/read', Buffer.from('hello'))))).toMatchObject({ error: { code: 'UPLOAD_FAILED' } });
+    expect(told).toBe(1);
+    expect(
+      await read(bench.task(bench.origin.on('/missing', (socket) => socket.write(head(404, { 'content-length': '0' }))))),
+    ).toMatchObject({ error: { code: 'HTTP_404' } });
+    expect(told).toBe(1);
+  });
+
   it('tells by the object whether a Complete that finds no upload has been done', async () => {
     bench.endpoint.faults.add({ operation: 'CompleteMultipartUpload', times: 1, action: { kind: 'drop-reply' } });
     bench.endpoint.faults.add({ operation: 'CompleteMultipartUpload', action: { kind: 'fail', status: 404, code: 'NoSuchUpload' } });

@@ -25,6 +25,10 @@ export class FakeTransferPool extends TransferPool {
     super();
   }
 
+  get maxInHand(): number {
+    return 2 * this.capacity;
+  }
+
   get running(): TransferTask[] {
     return this.#running.map(({ task }) => task);
   }
@@ -61,15 +65,25 @@ export class FakeTransferPool extends TransferPool {
     while (this.#running.length > 0) await this.succeed();
   }
 
+  /** The source of the oldest running task whose key ends so has been read; the task goes on. */
+  async read(keyEnd = ''): Promise<void> {
+    this.#find(keyEnd).options.onRead?.();
+    await settled();
+  }
+
   progress(bytes: number): void {
     for (const { options } of this.#running) options.onProgress?.(bytes);
   }
 
   async #end(keyEnd: string, outcome: TaskOutcome): Promise<void> {
+    this.#find(keyEnd).end(outcome);
+    await settled();
+  }
+
+  #find(keyEnd: string): RunningTask {
     const running = this.#running.find(({ task }) => task.s3Key.endsWith(keyEnd));
     if (running === undefined) throw new Error(`no task ${keyEnd} runs`);
-    running.end(outcome);
-    await settled();
+    return running;
   }
 }
 

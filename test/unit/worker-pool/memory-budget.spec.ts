@@ -9,7 +9,7 @@ describe('MemoryBudget', () => {
     const budget = new MemoryBudget(10);
     const granted: string[] = [];
     const take = async (name: string, bytes: number) => {
-      const release = await budget.take(bytes, live());
+      const { release } = await budget.take(bytes, live());
       granted.push(name);
       return release;
     };
@@ -34,7 +34,7 @@ describe('MemoryBudget', () => {
 
   it('takes bytes back once', async () => {
     const budget = new MemoryBudget(10);
-    const release = await budget.take(5, live());
+    const { release } = await budget.take(5, live());
     await budget.take(5, live());
     release();
     release();
@@ -52,5 +52,51 @@ describe('MemoryBudget', () => {
     await small;
     expect(budget.heldBytes).toBe(10);
     await expect(budget.take(1, abort.signal)).rejects.toThrow('no longer');
+  });
+
+  describe('buffers that are used again', () => {
+    const PART = 2 * 1024 * 1024;
+
+    it('gives a large buffer of a size to the next who takes that size, while others are held', async () => {
+      const budget = new MemoryBudget(4 * PART);
+      await budget.take(1, live());
+      const first = await budget.take(PART, live());
+      first.release('reuse');
+      expect(budget.spareBytes).toBe(PART);
+      expect((await budget.take(PART, live())).bytes).toBe(first.bytes);
+      expect(budget.spareBytes).toBe(0);
+    });
+
+    it('never gives one that may still be read, nor the same one twice', async () => {
+      const budget = new MemoryBudget(4 * PART);
+      await budget.take(1, live());
+      const failed = await budget.take(PART, live());
+      failed.release();
+      failed.release('reuse');
+      const next = await budget.take(PART, live());
+      expect(next.bytes).not.toBe(failed.bytes);
+      next.release('reuse');
+      next.release('reuse');
+      const [a, b] = [await budget.take(PART, live()), await budget.take(PART, live())];
+      expect(a.bytes).not.toBe(b.bytes);
+    });
+
+    it('keeps within the total with all that wait for their next use', async () => {
+      const budget = new MemoryBudget(4 * PART);
+      const held = [PART, PART, PART].map((bytes) => budget.take(bytes, live()));
+      for (const { release } of (await Promise.all(held)).slice(1)) release('reuse');
+      await budget.take(2.5 * PART, live());
+      expect(budget.heldBytes + budget.spareBytes).toBeLessThanOrEqual(4 * PART);
+    });
+
+    it('lets all go when nothing is held any more, and keeps no small ones', async () => {
+      const budget = new MemoryBudget(4 * PART);
+      const large = await budget.take(PART, live());
+      const small = await budget.take(1_000, live());
+      small.release('reuse');
+      expect(budget.spareBytes).toBe(0);
+      large.release('reuse');
+      expect(budget.spareBytes).toBe(0);
+    });
   });
 });

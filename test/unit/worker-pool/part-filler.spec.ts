@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { crc32 } from 'node:zlib';
 import { MIN_PART_BYTES } from '../../../src/worker-pool/domain/part-plan.js';
 import { MemoryBudget } from '../../../src/worker-pool/threads/memory-budget.js';
 import { fillParts } from '../../../src/worker-pool/threads/part-filler.js';
@@ -9,7 +10,7 @@ async function* body(total: number, chunkBytes: number): AsyncGenerator<Buffer, 
 
 async function parts(total: number, size: number | undefined, budget = new MemoryBudget(64 * MIN_PART_BYTES)) {
   const filled: { number: number; bytes: number; last: boolean }[] = [];
-  for await (const part of fillParts(body(total, 1_000_003), { size, budget, signal: new AbortController().signal })) {
+  for await (const part of fillParts(body(total, 1_000_003), { size, budget, crc32: true, signal: new AbortController().signal })) {
     filled.push({ number: part.number, bytes: part.bytes.length, last: part.last });
     part.release();
   }
@@ -32,9 +33,16 @@ describe('fillParts', () => {
     expect(await parts(total, undefined)).toEqual(expected);
   });
 
+  it('tells the CRC-32 of each part as its bytes came, where it is wanted', async () => {
+    const budget = new MemoryBudget(64 * P);
+    const options = { size: undefined, budget, signal: new AbortController().signal };
+    for await (const part of fillParts(body(2 * P + 7, 1_000_003), { ...options, crc32: true })) expect(part.crc32).toBe(crc32(part.bytes));
+    for await (const part of fillParts(body(5, 1), { ...options, crc32: false })) expect(part.crc32).toBeUndefined();
+  });
+
   it('asks for no more memory than a file of known size has', async () => {
     const budget = new MemoryBudget(64 * P);
-    const filling = fillParts(body(5, 1), { size: 5, budget, signal: new AbortController().signal });
+    const filling = fillParts(body(5, 1), { size: 5, budget, crc32: true, signal: new AbortController().signal });
     const part = await filling.next();
     expect(budget.heldBytes).toBe(5);
     part.value?.release();
@@ -46,7 +54,7 @@ describe('fillParts', () => {
       yield Buffer.alloc(10);
       throw new Error('cut');
     }
-    const filling = fillParts(failing(), { size: undefined, budget, signal: new AbortController().signal });
+    const filling = fillParts(failing(), { size: undefined, budget, crc32: true, signal: new AbortController().signal });
     await expect(filling.next()).rejects.toThrow('cut');
     expect(budget.heldBytes).toBe(0);
   });
@@ -62,7 +70,7 @@ describe('fillParts', () => {
   ])('refuses a length $lie before a byte is read or allocated, for good', async ({ size, text }) => {
     const budget = new MemoryBudget(8 * P);
     const unread = body(P, 1);
-    const filling = fillParts(unread, { size, budget, signal: new AbortController().signal });
+    const filling = fillParts(unread, { size, budget, crc32: true, signal: new AbortController().signal });
     await expect(filling.next()).rejects.toMatchObject({
       code: 'TOO_LARGE',
       disposition: 'reject',
@@ -74,7 +82,7 @@ describe('fillParts', () => {
 
   it('takes a file whose parts are just half of the memory', async () => {
     const budget = new MemoryBudget(8 * P);
-    const filling = fillParts(body(5 * P, P), { size: 10_000 * 4 * P, budget, signal: new AbortController().signal });
+    const filling = fillParts(body(5 * P, P), { size: 10_000 * 4 * P, budget, crc32: true, signal: new AbortController().signal });
     expect(await filling.next()).toMatchObject({ value: { number: 1, last: false } });
     expect(budget.heldBytes).toBe(4 * P);
   });

@@ -33,7 +33,7 @@ describe('Uploader', () => {
   it('holds no more than the budget over all its uploads, and all of them end', async () => {
     const budget = new MemoryBudget(2 * MIN_PART_BYTES);
     const store = new FakeObjectStore();
-    const uploader = new Uploader(store, budget, 4);
+    const uploader = new Uploader(store, budget, { concurrency: 4, fullObjectCrc32: true });
     let peak = 0;
     const watch = () => (peak = Math.max(peak, budget.heldBytes));
     const sizes = [4.5, 4.5, 4.5, 1, 0.25, 6].map((parts) => parts * MIN_PART_BYTES);
@@ -49,7 +49,11 @@ describe('Uploader', () => {
   it('sends so many parts at a time and no more, and completes them in order', async () => {
     const store = new FakeObjectStore();
     const bytes = 9 * MIN_PART_BYTES;
-    await new Uploader(store, new MemoryBudget(64 * MIN_PART_BYTES), 3).upload(body(bytes), request(bytes), new AbortController());
+    await new Uploader(store, new MemoryBudget(64 * MIN_PART_BYTES), { concurrency: 3, fullObjectCrc32: true }).upload(
+      body(bytes),
+      request(bytes),
+      new AbortController(),
+    );
     expect(store.peakParts).toBe(3);
     expect(store.calls).toEqual(['create', 'complete 1,2,3,4,5,6,7,8,9']);
   });
@@ -80,7 +84,7 @@ describe('Uploader', () => {
       const verify = () => {
         throw new Error('another file');
       };
-      const upload = new Uploader(store, new MemoryBudget(2 * MIN_PART_BYTES), 4).upload(
+      const upload = new Uploader(store, new MemoryBudget(2 * MIN_PART_BYTES), { concurrency: 4, fullObjectCrc32: true }).upload(
         body(bytes),
         request(undefined, { verify }),
         new AbortController(),
@@ -96,7 +100,9 @@ describe('Uploader', () => {
     let chunks = 0;
     Object.assign(store, { uploadPart: () => Promise.reject(new Error('denied')) });
     const endless = body(Infinity, () => (chunks += 1));
-    await expect(new Uploader(store, budget, 4).upload(endless, request(undefined), new AbortController())).rejects.toThrow('denied');
+    await expect(
+      new Uploader(store, budget, { concurrency: 4, fullObjectCrc32: true }).upload(endless, request(undefined), new AbortController()),
+    ).rejects.toThrow('denied');
     expect(chunks).toBeLessThan(16);
     expect(store.calls).toEqual(['create', 'abort id']);
     expect(budget.heldBytes).toBe(0);
@@ -114,7 +120,9 @@ describe('Uploader', () => {
     });
     Object.assign(store, { uploadPart: (...[, , , signal]: Parameters<ObjectCalls['uploadPart']>) => Promise.reject(signal.reason) });
     const budget = new MemoryBudget(2 * MIN_PART_BYTES);
-    await expect(new Uploader(store, budget, 4).upload(body(2 * MIN_PART_BYTES), request(undefined), work)).rejects.toThrow('aborted');
+    await expect(
+      new Uploader(store, budget, { concurrency: 4, fullObjectCrc32: true }).upload(body(2 * MIN_PART_BYTES), request(undefined), work),
+    ).rejects.toThrow('aborted');
     expect(store.calls).toEqual(['abort id']);
     expect(budget.heldBytes).toBe(0);
   });

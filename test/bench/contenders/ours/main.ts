@@ -27,7 +27,7 @@ async function bringAll(): Promise<string[]> {
       if (!outcome.success) failures.push(`${file.key}: ${outcome.error.code} ${outcome.error.message}`);
     }
   };
-  await Promise.all(Array.from({ length: pool.capacity }, bring));
+  await Promise.all(Array.from({ length: pool.maxInHand }, bring));
   return failures;
 }
 

@@ -120,6 +120,23 @@ describe('places', () => {
     expect(pool.started).toHaveLength(14);
   });
 
+  it('are given on as soon as a source has been read, while its end goes to S3, up to the most that the pool takes', async () => {
+    create(1);
+    const source = add(new Source('a', 4));
+    await pool.read('a/0');
+    expect(runningKeys()).toEqual(['a/0', 'a/1']);
+    await pool.read('a/1');
+    expect(runningKeys()).toEqual(['a/0', 'a/1']);
+    await pool.succeed('a/0');
+    expect(runningKeys()).toEqual(['a/1', 'a/2']);
+    await pool.fail(SLOW, 'a/1');
+    expect(runningKeys()).toEqual(['a/2']);
+    await pool.succeedAll();
+    await backoff();
+    await pool.succeedAll();
+    expect(source.results).toHaveLength(4);
+  });
+
   it('are held by no task that waits out its backoff, which runs again before new ones', async () => {
     create(1);
     const source = add(new Source('a', 3));
@@ -299,6 +316,16 @@ describe('a host that asks for patience', () => {
 });
 
 describe('a full host', () => {
+  it('has a connection free as soon as a source has been read', async () => {
+    create(8, 1);
+    add(new Source('a', 3));
+    expect(runningKeys()).toEqual(['a/0']);
+    await pool.read('a/0');
+    expect(runningKeys()).toEqual(['a/0', 'a/1']);
+    await pool.succeed('a/0');
+    expect(runningKeys()).toEqual(['a/1']);
+  });
+
   it('has so many tasks at once over all jobs, and its places go round the jobs', async () => {
     create(8, 2);
     const jobs = ['a', 'b', 'c'].map((job) => add(new Source(job, 4)));
