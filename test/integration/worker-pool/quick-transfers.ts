@@ -47,8 +47,8 @@ export class QuickTransfers {
     const s3Access = new S3Access(aws);
     const s3 = new S3Requests(new BucketAccesses((bucket) => s3Access.of(bucket)), CONNECTIONS);
     const store = new ObjectStore(s3, { fullObjectCrc32: true });
-    const uploader = new Uploader(store, new MemoryBudget(memoryMb * MIB), 4);
-    const settings = { destinationBuckets: access.destinationBuckets, fullObjectCrc32: true, stallTimeoutMs };
+    const uploader = new Uploader(store, new MemoryBudget(memoryMb * MIB), { concurrency: 4, fullObjectCrc32: true });
+    const settings = { destinationBuckets: access.destinationBuckets, stallTimeoutMs };
     const transfer = new Transfer(new SourceOpener(guard, agent, s3), store, uploader, new ServerCopy(guard, store, 4), settings);
     return new QuickTransfers(transfer, taskTimeoutMs, { close: () => Promise.all([agent.destroy(), s3.close()]) });
   }

@@ -69,7 +69,11 @@ describe('Uploader', () => {
     });
     // So little memory that a part is one byte.
     const upload = (bytes: number) =>
-      new Uploader(store, new MemoryBudget(2), 4).upload(single(Buffer.alloc(bytes)), request(undefined), new AbortController());
+      new Uploader(store, new MemoryBudget(2), { concurrency: 4, fullObjectCrc32: true }).upload(
+        single(Buffer.alloc(bytes)),
+        request(undefined),
+        new AbortController(),
+      );
     await upload(MAX_PARTS);
     expect(Math.max(...numbers)).toBe(MAX_PARTS);
     expect(store.calls.splice(0)).toEqual(['create', expect.stringMatching(/^complete 1,2,.*,9999,10000$/)]);
