@@ -33,6 +33,11 @@ const RULES: Record<string, Rule[]> = {
     ['is fed fairly across jobs', DISPATCHER, 'are shared fairly: a huge job does not hold back a small one'],
     ['gives a job no more than its maxConcurrency', DISPATCHER, 'are not given to a job beyond its maxConcurrency'],
     ['takes only what the protocol can carry', `${INTEGRATION}pool-threads.spec.ts`, 'refuses a task that the protocol cannot carry'],
+    [
+      'gets through whatever an origin answers',
+      `${INTEGRATION}built-threads.spec.ts`,
+      'get through every answer that an origin may give, without losing a life',
+    ],
     ['tells of progress once a second at most', `${INTEGRATION}built-threads.spec.ts`, 'tell of progress once a second at most'],
     [
       'aborts one task and its neighbours go on',

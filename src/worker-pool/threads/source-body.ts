@@ -62,7 +62,10 @@ function bodyError(error: unknown, bytes: number, expect: BodyExpectation): unkn
   if (error instanceof TransferError) return error;
   // No cut: where a chunk is not as long as it says, the bytes before may be wrong already.
   if (isNoHttp(error))
-    return new TransferError('SOURCE_PROTOCOL', `the framing of the body is broken after ${bytes} bytes`, { retryable: true, cause: error });
+    return new TransferError('SOURCE_PROTOCOL', `the framing of the body is broken after ${bytes} bytes`, {
+      retryable: true,
+      cause: error,
+    });
   if (expect.size !== undefined)
     return new CutBody('SIZE_MISMATCH', `the body was cut after ${bytes} of ${expect.size} bytes`, { retryable: true, cause: error });
   return new CutBody('SOURCE_CONNECTION', `the connection broke after ${bytes} bytes`, { retryable: true, cause: error });
