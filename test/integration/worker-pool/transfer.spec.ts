@@ -179,6 +179,14 @@ describe('a transfer', () => {
       expect(sent).not.toHaveProperty('range');
     });
 
+    it.each([{ x: 'a\r\ny: b' }, { 'x y': 'a' }, { '': 'a' }, { x: '\0' }, { x: '日本' }])(
+      'refuses headers that no request can carry: %j',
+      async (headers) => {
+        await expectFailure(bench.task(bench.origin.file('/file', HELLO), { headers }), { code: 'REQUEST_INVALID', retryable: false });
+        expect(bench.origin.requests).toEqual([]);
+      },
+    );
+
     it('drops the caller’s headers when a redirect changes the origin, for good', async () => {
       bench.origin.file('/file', HELLO);
       const back = `http://127.0.0.1:${bench.origin.port}/file`;
