@@ -105,16 +105,15 @@ export class ExportFixture {
   }
 
   /** What the job's first run lists as succeeded, in the manifest's order. */
-  async resultLines(jobId: string): Promise<Record<string, unknown>[]> {
-    const manifest = JSON.parse(await this.objectText(`exports/${jobId}/_export/${jobId}/run-1/manifest.json`)) as {
+  async resultLines(jobId: string, prefix = `exports/${jobId}/`): Promise<Record<string, unknown>[]> {
+    const manifest = JSON.parse(await this.objectText(`${prefix}_export/${jobId}/run-1/manifest.json`)) as {
       ResultFiles: { SUCCEEDED: { Key: string }[] };
     };
     return (await Promise.all(manifest.ResultFiles.SUCCEEDED.map(({ Key }) => this.objectLines(Key)))).flat();
   }
 
-  /** Keys of the job's files, without what lies under `_export/`. */
-  async fileKeys(jobId: string): Promise<string[]> {
-    const prefix = `exports/${jobId}/`;
+  /** Keys of the job's files, without its prefix and what lies under `_export/`. */
+  async fileKeys(jobId: string, prefix = `exports/${jobId}/`): Promise<string[]> {
     const pages = paginateListObjectsV2({ client: this.clients.s3 }, { Bucket: this.aws.resources.bucket, Prefix: prefix });
     const keys: string[] = [];
     for await (const { Contents = [] } of pages) keys.push(...Contents.map(({ Key = '' }) => Key.slice(prefix.length)));

@@ -72,6 +72,7 @@ export class RawOrigin {
 
   private serve(socket: Socket): void {
     this.sockets.add(socket);
+    socket.setNoDelay(true);
     socket.on('close', () => this.sockets.delete(socket));
     socket.on('error', () => {});
     let received = '';

@@ -13,6 +13,8 @@ export type S3FaultAction =
   | { kind: 'late-200-error'; code: string }
   /** Destroys the connection once so many bytes of an object have been sent. */
   | { kind: 'cut-body'; afterBytes: number }
+  /** Sends the bytes of an object no faster than this, a tenth of a second's worth at a time. */
+  | { kind: 'slow-body'; bytesPerSecond: number }
   /** Stores the body with one byte flipped after it was verified: what no store should do, for checks that must notice. */
   | { kind: 'flip-byte' };
 
@@ -27,11 +29,12 @@ export interface S3FaultRule {
 }
 
 const LATE: ReadonlySet<S3Operation> = new Set(['CompleteMultipartUpload', 'CopyObject', 'UploadPartCopy']);
+const READING: ReadonlySet<S3FaultAction['kind']> = new Set(['cut-body', 'slow-body']);
 const STORING: ReadonlySet<S3Operation> = new Set(['PutObject', 'UploadPart', 'CompleteMultipartUpload', 'CopyObject', 'UploadPartCopy']);
 
 function matches(rule: S3FaultRule, { operation, key }: S3Request): boolean {
   if (rule.action.kind === 'late-200-error' && !LATE.has(operation)) return false;
-  if (rule.action.kind === 'cut-body' && operation !== 'GetObject') return false;
+  if (READING.has(rule.action.kind) && operation !== 'GetObject') return false;
   if (rule.action.kind === 'flip-byte' && !STORING.has(operation)) return false;
   return (rule.operation ?? operation) === operation && (rule.key === undefined || key.search(rule.key) >= 0);
 }

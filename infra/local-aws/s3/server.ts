@@ -19,6 +19,7 @@ const FAULT_WORDS: Record<S3FaultAction['kind'], string> = {
   delay: 'delayed',
   'late-200-error': 'completed-with-error',
   'cut-body': 'cut-body',
+  'slow-body': 'slow-body',
   'flip-byte': 'flipped-byte',
 };
 
@@ -53,7 +54,7 @@ export class S3Server {
     if (reply) record.status = reply.status;
     this.log?.add(record); // before the answer: whoever has the answer finds the record
     if (reply === undefined || fault?.kind === 'drop-reply') message.socket.destroy();
-    else await send(message, response, reply, requestId, fault?.kind === 'cut-body' ? fault.afterBytes : undefined);
+    else await send(message, response, reply, requestId, fault);
   }
 
   /** Undefined where the connection shall be cut instead. */
@@ -73,6 +74,7 @@ export class S3Server {
         break;
       case 'drop-reply':
       case 'cut-body':
+      case 'slow-body':
       case undefined:
         break;
     }
@@ -107,7 +109,7 @@ async function send(
   response: ServerResponse,
   reply: Reply,
   requestId: string,
-  cutAfterBytes: number | undefined,
+  fault: S3FaultAction | undefined,
 ): Promise<void> {
   const headers: Record<string, string | number> = { server: 'AmazonS3', 'x-amz-request-id': requestId, 'x-amz-id-2': 'local' };
   const body = reply.status === 304 ? undefined : reply.body;
@@ -116,7 +118,8 @@ async function send(
   response.writeHead(reply.status, { ...headers, ...reply.headers });
   if (message.method === 'HEAD') response.end();
   else if (reply.stream === undefined) response.end(body);
-  else if (cutAfterBytes !== undefined) await sendCut(response, reply.stream(), cutAfterBytes);
+  else if (fault?.kind === 'cut-body') await sendCut(response, reply.stream(), fault.afterBytes);
+  else if (fault?.kind === 'slow-body') await sendSlowly(response, reply.stream(), fault.bytesPerSecond);
   else await pipeline(reply.stream(), response).catch(() => response.destroy()); // the reader left
 }
 
@@ -130,4 +133,14 @@ async function sendCut(response: ServerResponse, bytes: AsyncIterable<Buffer>, a
     if (left === 0) break;
   }
   response.destroy();
+}
+
+async function sendSlowly(response: ServerResponse, bytes: AsyncIterable<Buffer>, bytesPerSecond: number): Promise<void> {
+  const portion = Math.max(1, Math.round(bytesPerSecond / 10));
+  for await (const chunk of bytes)
+    for (let at = 0; at < chunk.length && !response.destroyed; at += portion) {
+      response.write(chunk.subarray(at, at + portion));
+      await wait(100);
+    }
+  response.end();
 }

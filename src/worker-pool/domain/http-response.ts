@@ -2,6 +2,8 @@ import { TransferError } from './transfer-error.js';
 
 const REDIRECT_STATUSES = new Set([301, 302, 303, 307, 308]);
 const RETRYABLE_CLIENT_STATUSES = new Set([408, 425, 429]);
+/** As the parser below reads it: what it takes for another coding, as with a tab behind it, reaches us with its chunks not undone. */
+const PARSED_AS_CHUNKED = /^chunked *$/i;
 /** What a host may ask for at most: longer is no wait, but a source that is gone. */
 export const MAX_RETRY_AFTER_MS = 300_000;
 
@@ -37,7 +39,7 @@ export function parseRetryAfterMs(value: string | undefined, nowMs: number): num
  */
 export function isFramed(length: number | undefined, transferEncoding: string | undefined): boolean {
   if (transferEncoding === undefined) return length !== undefined;
-  if (transferEncoding.trim().toLowerCase() === 'chunked') return true;
+  if (PARSED_AS_CHUNKED.test(transferEncoding)) return true;
   throw new TransferError('TRANSFER_CODING', 'the source sends its answer in a transfer coding other than chunked', { retryable: false });
 }
 

@@ -11,10 +11,10 @@ export interface AgentTimeouts {
   headersMs: number;
 }
 
-const TIMEOUTS: AgentTimeouts = { connectMs: 10_000, addressMs: 2_500, headersMs: 60_000 };
+export const AGENT_TIMEOUTS: AgentTimeouts = { connectMs: 10_000, addressMs: 2_500, headersMs: 60_000 };
 
 /** Connections to sources, only to where the guard lets them go. HTTP/1.1: one transfer a connection, so that a stall stops one task. */
-export function guardedAgent(guard: SourceGuard, connectionsPerHost: number, timeouts = TIMEOUTS): Agent {
+export function guardedAgent(guard: SourceGuard, connectionsPerHost: number, timeouts = AGENT_TIMEOUTS): Agent {
   const connect = buildConnector({
     allowH2: false,
     timeout: timeouts.connectMs,

@@ -37,11 +37,12 @@ export function requestError(error: unknown): TransferError {
   if (code === 'UND_ERR_INVALID_ARG') return lasting('REQUEST_INVALID', 'the URL or its headers cannot be sent');
   if (code.startsWith('CERT_') || CERTIFICATE_CODES.has(code))
     return lasting('SOURCE_CERTIFICATE', `the certificate of the source is not trusted (${code})`);
-  if (isNoHttp(error, code)) return lasting('SOURCE_PROTOCOL', `the source answered what is no usable HTTP (${code})`);
+  if (isNoHttp(error)) return lasting('SOURCE_PROTOCOL', `the source answered what is no usable HTTP (${code})`);
   return passing('SOURCE_CONNECTION', `the connection failed (${code})`);
 }
 
-function isNoHttp(error: unknown, code: string): boolean {
-  if (error instanceof errors.HTTPParserError || NO_HTTP_CODES.has(code)) return true;
+/** What came is not what HTTP allows: an answer that is none, or a body whose framing is broken. */
+export function isNoHttp(error: unknown): boolean {
+  if (error instanceof errors.HTTPParserError || NO_HTTP_CODES.has(codeOf(error))) return true;
   return error instanceof errors.SocketError && UNUSABLE_ANSWERS.has(error.message);
 }

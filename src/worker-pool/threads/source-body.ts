@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream';
 import { TransferError } from '../domain/transfer-error.js';
+import { isNoHttp } from './request-errors.js';
 
 export interface BodyExpectation {
   /** Bytes the body must have, if anyone said. */
@@ -16,7 +17,8 @@ export class CutBody extends TransferError {}
 
 /**
  * The bytes of a source, counted.
- * @throws CutBody, or TransferError, of code `SIZE_MISMATCH` (fewer or more than expected), `SOURCE_STALLED`, `SOURCE_CONNECTION`, or the reason of the signal.
+ * @throws CutBody, or TransferError, of code `SIZE_MISMATCH` (fewer or more than expected), `SOURCE_STALLED`, `SOURCE_CONNECTION`,
+ * `SOURCE_PROTOCOL` (broken chunks), or the reason of the signal.
  */
 export async function* readBody(body: Readable, expect: BodyExpectation): AsyncGenerator<Buffer, void, void> {
   let reading = false;
@@ -58,6 +60,12 @@ export function sizeMismatch(message: string): TransferError {
 function bodyError(error: unknown, bytes: number, expect: BodyExpectation): unknown {
   if (expect.signal.aborted) return expect.signal.reason;
   if (error instanceof TransferError) return error;
+  // No cut: where a chunk is not as long as it says, the bytes before may be wrong already.
+  if (isNoHttp(error))
+    return new TransferError('SOURCE_PROTOCOL', `the framing of the body is broken after ${bytes} bytes`, {
+      retryable: true,
+      cause: error,
+    });
   if (expect.size !== undefined)
     return new CutBody('SIZE_MISMATCH', `the body was cut after ${bytes} of ${expect.size} bytes`, { retryable: true, cause: error });
   return new CutBody('SOURCE_CONNECTION', `the connection broke after ${bytes} bytes`, { retryable: true, cause: error });

@@ -6,6 +6,7 @@ import { RECLAIM_MUTATIONS } from './rules/reclaim.js';
 import { REOPENING_MUTATIONS } from './rules/reopening.js';
 import { REPAIR_MUTATIONS } from './rules/repair.js';
 import { TOKEN_MUTATIONS } from './rules/tokens.js';
+import { TRANSFER_MUTATIONS } from './rules/transfer.js';
 
 export const MUTATIONS: readonly Mutation[] = [
   ...COUNTING_MUTATIONS,
@@ -15,4 +16,5 @@ export const MUTATIONS: readonly Mutation[] = [
   ...REOPENING_MUTATIONS,
   ...REPAIR_MUTATIONS,
   ...FLEET_MUTATIONS,
+  ...TRANSFER_MUTATIONS,
 ];

@@ -140,6 +140,15 @@ describe('each kind of fault', () => {
     expect(await bytesAt('a')).toHaveLength(100_000);
   });
 
+  it('slow-body sends an object whole, but no faster than so many bytes a second', async () => {
+    const body = bytesOf(1_000);
+    await put('a', body);
+    s3.endpoint.faults.add({ times: 1, action: { kind: 'slow-body', bytesPerSecond: 2_500 } });
+    const before = performance.now();
+    expect(await bytesAt('a')).toEqual(body);
+    expect(performance.now() - before).toBeGreaterThan(250);
+  });
+
   it.each(['PutObject', 'UploadPart', 'CompleteMultipartUpload'] as const)('flip-byte damages what %s verified', async (operation) => {
     const body = bytesOf(1_000);
     s3.endpoint.faults.add({ operation, times: 1, action: { kind: 'flip-byte' } });

@@ -1,5 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { deferred } from '../../support/deferred.js';
+import { RecordingMetrics } from '../../support/fakes/recording-metrics.js';
+import { REFUSED_ANSWERS, WHOLE_ANSWERS, writeTo, type Wire } from '../../support/raw-answers.js';
 import { chunk, head } from '../../support/raw-origin.js';
 import { BUCKET, eventually, MIB, pattern, run, TransferBench } from './pool-support.js';
 
@@ -85,5 +87,19 @@ describe('the built worker threads', () => {
     const seconds = ((toldAt.at(-1) ?? 0) - (toldAt[0] ?? 0)) / 1_000;
     // The messages cross threads: the last interval may look a little shorter than it was.
     expect(toldAt.length - 1).toBeLessThanOrEqual(seconds + 0.5);
+  });
+
+  it('get through every answer that an origin may give, without losing a life', async () => {
+    const metrics = new RecordingMetrics();
+    const pool = await bench.pool({ pool: { size: 1 } }, { threadUrl, metrics });
+    const at = (path: string, wire: Wire) => bench.task(bench.origin.on(path, (socket) => writeTo(socket, wire)));
+    const refused = REFUSED_ANSWERS.map(([, wire, error], index) => ({ task: at(`/refused/${index}`, wire), error }));
+    const whole = WHOLE_ANSWERS.map(([, wire, meant], index) => ({ task: at(`/whole/${index}`, wire), meant }));
+    const outcomes = Promise.all(refused.map(({ task }) => run(pool, task)));
+    for (const outcome of await Promise.all(whole.map(({ task }) => run(pool, task)))) expect(outcome).toMatchObject({ success: true });
+    expect(await outcomes).toMatchObject(refused.map(({ error }) => ({ success: false, error })));
+    for (const { task, meant } of whole) expect((await bench.object(task)).toString('latin1')).toBe(meant);
+    expect((await bench.keys()).sort()).toEqual(whole.map(({ task }) => task.s3Key).sort());
+    expect(metrics.total('worker_pool_restarts_total')).toBe(0);
   });
 });

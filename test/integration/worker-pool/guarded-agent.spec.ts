@@ -7,6 +7,7 @@ import { HttpSource } from '../../../src/worker-pool/threads/http-source.js';
 import type { Resolve } from '../../../src/worker-pool/threads/shared-look-ups.js';
 import { SourceGuard, type SourceAccess } from '../../../src/worker-pool/threads/source-guard.js';
 import { head, RawOrigin } from '../../support/raw-origin.js';
+import { SilentAddress } from '../../support/silent-address.js';
 import { eventually } from './pool-support.js';
 
 const LOCAL: LookupAddress = { address: '127.0.0.1', family: 4 };
@@ -90,6 +91,30 @@ describe('connections to sources', () => {
     it('go to IPv4 when nobody is there on IPv6', async () => {
       const resolve = resolvesTo([{ address: '::1', family: 6 }, LOCAL]);
       expect(await read(source({ resolve, access: { sourceCidrs: ['127.0.0.0/8', '::1/128'] } }), named('/file'))).toBe('hello');
+    });
+
+    describe('to an address that nobody answers for', () => {
+      const SILENT: LookupAddress = { address: '127.0.0.2', family: 4 };
+      const timeouts = { addressMs: 250, connectMs: 700 };
+      let silent: SilentAddress;
+
+      beforeEach(async () => {
+        silent = await SilentAddress.at(SILENT.address, origin.port);
+      });
+      afterEach(() => silent.close());
+
+      it('are tried at the next one after a while', async () => {
+        const before = performance.now();
+        expect(await read(source({ resolve: resolvesTo([SILENT, LOCAL]), timeouts }), named('/file'))).toBe('hello');
+        expect(performance.now() - before).toBeGreaterThan(timeouts.addressMs - 50);
+      });
+
+      it('are given up in time when there is no other', async () => {
+        const before = performance.now();
+        const from = source({ resolve: resolvesTo([SILENT, SILENT]), timeouts });
+        await expect(from.open(named('/file'), { signal })).rejects.toMatchObject({ code: 'CONNECT_TIMEOUT', disposition: 'retry' });
+        expect(performance.now() - before).toBeGreaterThan(timeouts.addressMs);
+      });
     });
 
     it('fail as worth another try when the name is unknown', async () => {

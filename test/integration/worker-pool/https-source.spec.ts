@@ -8,7 +8,7 @@ import type { Agent } from 'undici';
 import { guardedAgent } from '../../../src/worker-pool/threads/guarded-agent.js';
 import { HttpSource } from '../../../src/worker-pool/threads/http-source.js';
 import { SourceGuard } from '../../../src/worker-pool/threads/source-guard.js';
-import { RawOrigin } from '../../support/raw-origin.js';
+import { head, RawOrigin } from '../../support/raw-origin.js';
 import { selfMadeCertificate, type SelfMadeCertificate } from '../../support/self-made-certificate.js';
 
 const HOST = 'files.example';
@@ -82,6 +82,15 @@ describe('a source over https', () => {
     trust();
     await expect(source([]).open(at('/file'), { signal })).rejects.toMatchObject({ code: 'SOURCE_NOT_ALLOWED' });
     expect(names).toEqual([]);
+  });
+
+  it('is not told the caller’s headers when http leads to it', async () => {
+    trust();
+    const url = plain.on('/up', (socket) => void socket.write(head(301, { location: at('/file'), 'content-length': '0' })));
+    const { body } = await source().open(url, { headers: { authorization: 'x' }, signal });
+    expect(await text(body)).toBe('hello');
+    expect(plain.requests[0]?.headers).toMatchObject({ authorization: 'x' });
+    expect(authorizations).toEqual([undefined]);
   });
 
   it('keeps the caller’s headers to itself when it leads to http', async () => {

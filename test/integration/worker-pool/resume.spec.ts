@@ -77,6 +77,20 @@ describe('a transfer whose source is cut', () => {
     expect(await run(pool, bench.task(url))).toMatchObject({ success: true, sha256: SHA256 });
   });
 
+  it('is not gone on with when its chunks were broken: what came before may be wrong already', async () => {
+    const rest = cutAt([]);
+    const url = bench.origin.on('/file', (socket, request) => {
+      if (request.headers['range'] !== undefined) return rest(socket, request);
+      // A byte longer than its bytes: the line end behind them passes for one.
+      const size = (MIB + 1).toString(16);
+      socket.write(head(200, { 'transfer-encoding': 'chunked', ...ETAG }));
+      socket.write(Buffer.concat([Buffer.from(`${size}\r\n`), BYTES.subarray(0, MIB), Buffer.from('\r\n0\r\n\r\n')]));
+    });
+    expect(await run(pool, bench.task(url))).toMatchObject({ success: false, error: { code: 'SOURCE_PROTOCOL', retryable: true } });
+    expect(bench.origin.requests).toHaveLength(1);
+    expect(await bench.keys()).toEqual([]);
+  });
+
   const rest = { 'content-length': String(19 * MIB), 'content-range': `bytes ${MIB}-${20 * MIB - 1}/${20 * MIB}`, ...ETAG };
   it.each([
     { why: 'the whole file', status: 200, headers: { 'content-length': String(20 * MIB), etag: '"v2"' } },

@@ -142,6 +142,12 @@ describe('a transfer', () => {
       await expectFailure(bench.task(url, { expectContentType: 'text/csv' }), { code: 'CONTENT_TYPE_MISMATCH', retryable: false });
     });
 
+    it('refuses a login page behind a redirect, where the file’s type is known', async () => {
+      bench.origin.file('/login', HELLO, { 'content-type': 'text/html; charset=utf-8' });
+      const url = bench.origin.on('/file', (socket) => void socket.write(head(302, { location: '/login', 'content-length': '0' })));
+      await expectFailure(bench.task(url, { expectContentType: 'text/csv' }), { code: 'CONTENT_TYPE_MISMATCH', retryable: false });
+    });
+
     it.each([
       { status: 204, retryable: false },
       { status: 206, retryable: false },
@@ -173,6 +179,14 @@ describe('a transfer', () => {
       expect(sent).toMatchObject({ authorization: 'Bearer x', 'accept-encoding': 'identity', host: `127.0.0.1:${bench.origin.port}` });
       expect(sent).not.toHaveProperty('range');
     });
+
+    it.each([{ x: 'a\r\ny: b' }, { 'x y': 'a' }, { '': 'a' }, { x: '\0' }, { x: '日本' }])(
+      'refuses headers that no request can carry: %j',
+      async (headers) => {
+        await expectFailure(bench.task(bench.origin.file('/file', HELLO), { headers }), { code: 'REQUEST_INVALID', retryable: false });
+        expect(bench.origin.requests).toEqual([]);
+      },
+    );
 
     it('drops the caller’s headers when a redirect changes the origin, for good', async () => {
       bench.origin.file('/file', HELLO);

@@ -36,6 +36,15 @@ describe('loadConfiguration', () => {
       visibility: { intervalMs: 20_000 },
       stepFunctions: { heartbeatEnabled: true, heartbeatIntervalMs: 30_000, maxBeatsPerSecond: 100 },
       batches: { heartbeatIntervalMs: 10_000, maxInHand: 8, ttlMs: { download: 90_000 }, taskMaxAttempts: 4 },
+      pool: {
+        size: 4,
+        tasksPerWorker: 8,
+        memoryMb: 64,
+        uploadConcurrency: 4,
+        maxConnectionsPerHost: 32,
+        taskTimeoutMs: 3_600_000,
+      },
+      access: { sourceBuckets: [], sourceHosts: [], sourceCidrs: [], sourcePorts: [] },
     });
   });
 

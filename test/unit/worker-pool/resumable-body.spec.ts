@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { Readable } from 'node:stream';
+import { errors } from 'undici';
 import { statusError } from '../../../src/worker-pool/domain/http-response.js';
 import type { ResumePoint } from '../../../src/worker-pool/domain/resume-point.js';
 import { TransferError } from '../../../src/worker-pool/domain/transfer-error.js';
@@ -7,11 +8,11 @@ import { MAX_RESUMES, ResumableBody } from '../../../src/worker-pool/threads/res
 import type { OpenedSource } from '../../../src/worker-pool/threads/source-opener.js';
 
 /** A body that sends this much and is cut then. */
-function cut(text: string): Readable {
+function cut(text: string, by: Error = new Error('other side closed')): Readable {
   let sent = false;
   return new Readable({
     read() {
-      if (sent) return void this.destroy(new Error('other side closed'));
+      if (sent) return void this.destroy(by);
       sent = true;
       this.push(text);
     },
@@ -63,7 +64,7 @@ describe('a body that is cut', () => {
   });
 
   it('is given up when it is cut once more after five resumes', async () => {
-    const rests = ['1', '2', '3', '4', '5'].map(cut);
+    const rests = ['1', '2', '3', '4', '5'].map((text) => cut(text));
     const { text, error, asked } = await read({ size: 10, opened: { body: cut('0') }, rests });
     expect(text).toBe('012345');
     expect(error).toMatchObject({ code: 'SIZE_MISMATCH', disposition: 'retry', message: 'the body was cut after 6 of 10 bytes' });
@@ -102,6 +103,13 @@ describe('a body that is cut', () => {
   it.each([{ size: 3 }, { size: 5 }])('is not asked for again when it ended as it should, with 4 bytes of $size', async ({ size }) => {
     const { asked, error } = await read({ size, opened: { body: whole('0123') } });
     expect(error).toMatchObject({ code: 'SIZE_MISMATCH' });
+    expect(asked).toEqual([]);
+  });
+
+  it('is not asked for again when its chunks were broken: what came before may be wrong already', async () => {
+    const broken = cut('0123', new errors.HTTPParserError('Response does not match the HTTP/1.1 protocol'));
+    const { asked, error } = await read({ size: 10, opened: { body: broken }, rests: [whole('456789')] });
+    expect(error).toMatchObject({ code: 'SOURCE_PROTOCOL', disposition: 'retry' });
     expect(asked).toEqual([]);
   });
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { setImmediate } from 'node:timers/promises';
-import { MIN_PART_BYTES } from '../../../src/worker-pool/domain/part-plan.js';
+import { MAX_PARTS, MIN_PART_BYTES } from '../../../src/worker-pool/domain/part-plan.js';
 import { MemoryBudget } from '../../../src/worker-pool/threads/memory-budget.js';
 import type { ObjectCalls } from '../../../src/worker-pool/threads/object-store.js';
 import { Uploader, type UploadRequest } from '../../../src/worker-pool/threads/uploader.js';
@@ -12,6 +12,10 @@ async function* body(bytes: number, onChunk: () => void = () => {}): AsyncGenera
     onChunk();
     yield chunk;
   }
+}
+
+async function* single(bytes: Buffer): AsyncGenerator<Buffer, void> {
+  yield bytes;
 }
 
 function request(size: number | undefined, rest: Partial<UploadRequest> = {}): UploadRequest {
@@ -55,6 +59,30 @@ describe('Uploader', () => {
     );
     expect(store.peakParts).toBe(3);
     expect(store.calls).toEqual(['create', 'complete 1,2,3,4,5,6,7,8,9']);
+  });
+
+  it('never sends a part 10,001: a body of unknown length that goes on is refused for good, and its upload aborted', async () => {
+    const store = new FakeObjectStore();
+    const numbers: number[] = [];
+    Object.assign(store, {
+      uploadPart: async (...[, , { number }]: Parameters<ObjectCalls['uploadPart']>) => {
+        numbers.push(number);
+        return { number, etag: `${number}` };
+      },
+    });
+    // So little memory that a part is one byte.
+    const upload = (bytes: number) =>
+      new Uploader(store, new MemoryBudget(2), { concurrency: 4, fullObjectCrc32: true }).upload(
+        single(Buffer.alloc(bytes)),
+        request(undefined),
+        new AbortController(),
+      );
+    await upload(MAX_PARTS);
+    expect(Math.max(...numbers)).toBe(MAX_PARTS);
+    expect(store.calls.splice(0)).toEqual(['create', expect.stringMatching(/^complete 1,2,.*,9999,10000$/)]);
+    await expect(upload(MAX_PARTS + 1)).rejects.toMatchObject({ code: 'TOO_LARGE', disposition: 'reject' });
+    expect(Math.max(...numbers)).toBe(MAX_PARTS);
+    expect(store.calls).toEqual(['create', 'abort id']);
   });
 
   it('verifies before anything becomes visible', async () => {

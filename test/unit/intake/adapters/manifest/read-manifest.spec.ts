@@ -117,6 +117,16 @@ describe('readManifest', () => {
     });
   }
 
+  it('reads gzip of several members, cut anywhere between two lines or in one', async () => {
+    for (const at of [1, JSONL.indexOf('\n'), JSONL.indexOf('\n') + 1, JSONL.length - 1]) {
+      const members = Buffer.concat([gzipSync(JSONL.slice(0, at)), gzipSync(''), gzipSync(JSONL.slice(at))]);
+      expect(await read(members)).toEqual(ENTRIES);
+      expect(await read(members, { chunk: 1 })).toEqual(ENTRIES);
+    }
+    const cut = Buffer.concat([gzipSync(`${JSONL}\n`), gzipSync(JSONL.replaceAll('host', 'other')).subarray(0, -3)]);
+    expect(await problemsOf(cut)).toEqual([expect.stringContaining('the gzip data is broken')]);
+  });
+
   it.each(['', '\n\n', '[]', 'url,key\n', 'TsvHttpData-1.0\n', '# nothing yet\n', gzipSync('')])('finds no task in %j', async (content) => {
     expect(await read(content)).toEqual([]);
   });

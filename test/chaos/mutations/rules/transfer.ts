@@ -1,0 +1,319 @@
+import type { Mutation } from '../mutation.js';
+
+const THREADS = 'src/worker-pool/threads';
+const HTTP_SOURCE = `${THREADS}/http-source.ts`;
+const BODY = `${THREADS}/source-body.ts`;
+const GUARD = `${THREADS}/source-guard.ts`;
+const DISPATCHER = 'src/batches/application/task-dispatcher.service.ts';
+const METADATA = 'src/worker-pool/domain/object-metadata.ts';
+const RESUME = 'src/worker-pool/domain/resume-point.ts';
+const ON_WIRE = ['integration/worker-pool/raw-origin.spec.ts'];
+const ON_TRANSFER = ['integration/worker-pool/transfer.spec.ts'];
+const ON_BODY = ['unit/worker-pool/source-body.spec.ts'];
+const ON_RESUMABLE = ['unit/worker-pool/resumable-body.spec.ts'];
+const ON_REST = ['unit/worker-pool/resume-point.spec.ts'];
+const ON_GUARD = ['unit/worker-pool/source-guard.spec.ts'];
+const ON_DISPATCHER = ['unit/batches/application/task-dispatcher.service.spec.ts'];
+const ON_METADATA = ['unit/worker-pool/object-metadata.spec.ts'];
+
+/** What an origin sends is a whole file, or none. */
+const WHOLE: readonly Mutation[] = [
+  {
+    rule: 'that is 206, unasked is a failure and no object',
+    fault: 'every 2xx is a file',
+    file: HTTP_SOURCE,
+    find: 'if (response.statusCode === wanted) return response;',
+    replace: 'if (response.statusCode >= 200 && response.statusCode < 300) return response;',
+    specs: ON_WIRE,
+  },
+  {
+    rule: 'fails when 6 bytes are expected of 5',
+    fault: 'a body may be shorter than was said',
+    file: BODY,
+    find: 'if (expect.size !== undefined && bytes < expect.size) throw',
+    replace: 'if (bytes < 0) throw',
+    specs: ON_BODY,
+  },
+  {
+    rule: 'fails when 4 bytes are expected of 5',
+    fault: 'a body may be longer than was said',
+    file: BODY,
+    find: 'if (expect.size !== undefined && bytes > expect.size) throw',
+    replace: 'if (bytes < 0) throw',
+    specs: ON_BODY,
+  },
+  {
+    rule: 'that ends with its connection is a failure and no object',
+    fault: 'a body is whole where its connection ends',
+    file: `${THREADS}/transfer.ts`,
+    find: '!source.endIsKnown &&',
+    replace: 'source.endIsKnown === undefined &&',
+    specs: ON_WIRE,
+  },
+  {
+    rule: 'refuses a manifest whose end nothing shows',
+    fault: 'a manifest is whole where its connection ends',
+    file: 'src/worker-pool/adapters/source-reader.ts',
+    find: 'if (!endIsKnown) {',
+    replace: 'if (endIsKnown === undefined) {',
+    specs: ['integration/worker-pool/source-reader.spec.ts'],
+  },
+  {
+    rule: 'whose chunks nobody undoes is a failure and no object',
+    fault: 'white space that the parser does not know goes with chunked',
+    file: 'src/worker-pool/domain/http-response.ts',
+    find: '/^chunked *$/i',
+    replace: '/^chunked\\s*$/i',
+    specs: ON_WIRE,
+  },
+  {
+    rule: 'gives up on a body that sends nothing while it is read',
+    fault: 'no watchdog',
+    file: BODY,
+    find: 'const watchdog = setTimeout(() => reading && ',
+    replace: 'const watchdog = setTimeout(() => false && ',
+    specs: ON_BODY,
+  },
+  {
+    rule: 'does not count the time in which nobody reads',
+    fault: 'the watchdog runs while S3 is slow',
+    file: BODY,
+    find: 'const watchdog = setTimeout(() => reading && ',
+    replace: 'const watchdog = setTimeout(() => ',
+    specs: ON_BODY,
+  },
+];
+
+/** What goes on after a cut is the rest of the same file. */
+const RESUMED: readonly Mutation[] = [
+  {
+    rule: 'is not asked for again when its chunks were broken',
+    fault: 'bytes before a broken chunk are taken for good',
+    file: BODY,
+    find: 'if (isNoHttp(error))',
+    replace: 'if (error === undefined)',
+    specs: ON_RESUMABLE,
+  },
+  {
+    rule: 'is given up when it is cut once more after five resumes',
+    fault: 'a source that cuts is asked for ever',
+    file: `${THREADS}/resumable-body.ts`,
+    find: 'while (this.resumes < MAX_RESUMES) {',
+    replace: 'while (this.resumes < 10 * MAX_RESUMES) {',
+    specs: ON_RESUMABLE,
+  },
+  {
+    rule: 'is not asked for again when it has no validator',
+    fault: 'the rest of anything is asked for',
+    file: `${THREADS}/resumable-body.ts`,
+    find: 'if (validator === undefined || this.bytes === 0',
+    replace: "if ((validator as string | undefined) === '' || this.bytes === 0",
+    specs: ON_RESUMABLE,
+  },
+  {
+    rule: 'goes on from the byte it has',
+    fault: 'the rest is asked for without If-Range',
+    file: HTTP_SOURCE,
+    find: ", 'if-range': point.validator }",
+    replace: ' }',
+    specs: ['integration/worker-pool/resume.spec.ts'],
+  },
+  {
+    rule: 'is refused when it starts elsewhere',
+    fault: 'a 206 is the rest wherever it starts',
+    file: RESUME,
+    find: 'Number(first) === point.offset && ',
+    replace: '',
+    specs: ON_REST,
+  },
+  {
+    rule: 'is refused when it is of another version',
+    fault: 'a 206 is the rest of whatever version',
+    file: RESUME,
+    find: 'if (isRest && isSameLength && isSameVersion && isSameCoding && isOnePart)',
+    replace: 'if (isRest && isSameLength && isSameCoding && isOnePart)',
+    specs: ON_REST,
+  },
+];
+
+/** Where a URL may lead, and with what. */
+const ALLOWED: readonly Mutation[] = [
+  {
+    rule: 'follows ten redirects and no more',
+    fault: 'an eleventh is followed',
+    file: HTTP_SOURCE,
+    find: 'hop <= maxRedirects;',
+    replace: 'hop <= maxRedirects + 1;',
+    specs: ON_TRANSFER,
+  },
+  {
+    rule: 'drops the caller’s headers when a redirect changes the origin',
+    fault: 'another port is the same origin',
+    file: HTTP_SOURCE,
+    find: 'if (next.origin !== url.origin) headers = {};',
+    replace: 'if (next.hostname !== url.hostname) headers = {};',
+    specs: ON_TRANSFER,
+  },
+  {
+    rule: 'drops the caller’s headers when a redirect changes the origin, for good',
+    fault: 'they come back with the first origin',
+    file: HTTP_SOURCE,
+    find: 'if (next.origin !== url.origin) headers = {};',
+    replace: 'headers = next.origin === parseUrl(address).origin ? callerHeaders(options.headers ?? {}) : {};',
+    specs: ON_TRANSFER,
+  },
+  {
+    rule: 'refuses a redirect to',
+    fault: 'only the first URL is judged',
+    file: HTTP_SOURCE,
+    find: 'this.guard.checkUrl(url);',
+    replace: 'if (hop === 0) this.guard.checkUrl(url);',
+    specs: ON_TRANSFER,
+  },
+  {
+    rule: 'are ended before a byte is sent when the socket turns out to be elsewhere',
+    fault: 'the address of the socket is not judged',
+    file: `${THREADS}/guarded-agent.ts`,
+    find: 'if (guard.mayConnect(target.hostname, socket.remoteAddress)) return',
+    replace: 'if (!socket.destroyed) return',
+    specs: ['integration/worker-pool/guarded-agent.spec.ts'],
+  },
+  {
+    rule: 'the look-up of a name answers with nothing for a name that leads to this machine',
+    fault: 'every address of a name is connected to',
+    file: GUARD,
+    find: 'addresses.filter(({ address }) => this.mayConnect(hostname, address))',
+    replace: 'addresses',
+    specs: ON_GUARD,
+  },
+  {
+    rule: 'a literal address in a URL http://[::127.0.0.1]/ is refused',
+    fault: 'every IPv6 range that is not listed as special is public',
+    file: GUARD,
+    find: "ip instanceof ipaddr.IPv4 || ip.match(ipaddr.IPv6.parse('2000::'), 3)",
+    replace: 'true',
+    specs: ON_GUARD,
+  },
+  {
+    rule: 'https://user:password@example.com/ is refused',
+    fault: 'credentials in a URL are sent',
+    file: GUARD,
+    find: "if (url.username !== '' || url.password !== '') throw",
+    replace: "if (url.protocol === '') throw",
+    specs: ON_GUARD,
+  },
+  {
+    rule: 's3://shared/_export/job/manifest.json is refused',
+    fault: 'the results of other jobs are sources',
+    file: GUARD,
+    find: "if (location.key.includes('_export/')) throw",
+    replace: "if (location.key === '') throw",
+    specs: ON_GUARD,
+  },
+];
+
+/** Nothing is visible in S3 that was not verified, and nothing is stored twice. */
+const STORED: readonly Mutation[] = [
+  {
+    rule: 'verifies before anything becomes visible',
+    fault: 'a multipart upload is completed unverified',
+    file: `${THREADS}/uploader.ts`,
+    find: '({ sha256 } = request.verify());',
+    replace: "sha256 = '';",
+    specs: ['unit/worker-pool/uploader.spec.ts'],
+  },
+  {
+    rule: 'agrees with the known crc64nvme and refuses another',
+    fault: 'another checksum than the given one passes',
+    file: `${THREADS}/digests.ts`,
+    find: 'if (actual !== this.checksum?.value) throw',
+    replace: 'if (actual === undefined && this.checksum !== undefined) throw',
+    specs: ['unit/worker-pool/digests.spec.ts'],
+  },
+  {
+    rule: 'never sends a part 10,001',
+    fault: 'it is sent',
+    file: 'src/worker-pool/domain/part-plan.ts',
+    find: 'number > MAX_PARTS ? undefined',
+    replace: 'number > MAX_PARTS + 1 ? undefined',
+    specs: ['unit/worker-pool/uploader.spec.ts'],
+  },
+  {
+    rule: 'isSameObject another size: false',
+    fault: 'an object of another size is left alone',
+    file: METADATA,
+    find: 'if (size === undefined || stored.size !== size) return false;',
+    replace: 'if (size === undefined) return false;',
+    specs: ON_METADATA,
+  },
+  {
+    rule: 'isSameObject a weak ETag: false',
+    fault: 'a weak ETag tells that nothing has changed',
+    file: METADATA,
+    find: "source.etag === undefined || source.etag.startsWith('W/')",
+    replace: 'source.etag === undefined',
+    specs: ON_METADATA,
+  },
+  {
+    rule: 'isSameObject a checksum that the object was not verified with: false',
+    fault: 'the ETag is enough where a checksum is given',
+    file: METADATA,
+    find: "if (task.checksum !== undefined) return stored.metadata['checksum'] === checksumText(task.checksum);",
+    replace: '',
+    specs: ON_METADATA,
+  },
+];
+
+/** How often, and of whom, a file is asked for. */
+const PATIENCE: readonly Mutation[] = [
+  {
+    rule: 'CHECKSUM_MISMATCH twice is an answer',
+    fault: 'it is tried as often as any other failure',
+    file: DISPATCHER,
+    find: 'const MAX_MISMATCHES = 2;',
+    replace: 'const MAX_MISMATCHES = 20;',
+    specs: ON_DISPATCHER,
+  },
+  {
+    rule: 'CHECKSUM_MISMATCH twice is an answer',
+    fault: 'there is no second try',
+    file: DISPATCHER,
+    find: 'const MAX_MISMATCHES = 2;',
+    replace: 'const MAX_MISMATCHES = 1;',
+    specs: ON_DISPATCHER,
+  },
+  {
+    rule: 'a host that asks for patience gets no task of any job until its time is over',
+    fault: 'Retry-After is not told to the others',
+    file: DISPATCHER,
+    find: 'if (!outcome.success) this.pauseHost(dispatched, outcome.error, startedAt);',
+    replace: '',
+    specs: ON_DISPATCHER,
+  },
+  {
+    rule: 'a full host has so many tasks at once over all jobs',
+    fault: 'a host gets one connection more',
+    file: 'src/batches/domain/host-gate.ts',
+    find: 'host.running < this.maxPerHost',
+    replace: 'host.running <= this.maxPerHost',
+    specs: ON_DISPATCHER,
+  },
+  {
+    rule: 'Retry-After 86400 is 300000 ms',
+    fault: 'a host may ask for a day',
+    file: 'src/worker-pool/domain/http-response.ts',
+    find: 'Math.min(Math.max(waitMs, 0), MAX_RETRY_AFTER_MS)',
+    replace: 'Math.max(waitMs, 0)',
+    specs: ['unit/worker-pool/http-response.spec.ts'],
+  },
+  {
+    rule: 'keys given twice are found in every format',
+    fault: 'the second file silently wins',
+    file: 'src/intake/adapters/manifest/duplicate-keys.ts',
+    find: 'if (this.#seen.add(key) || this.#suspects.has(key)) return;',
+    replace: 'if (this.#seen.add(key) || key.length > 0) return;',
+    specs: ['unit/intake/adapters/manifest/read-manifest.spec.ts'],
+  },
+];
+
+export const TRANSFER_MUTATIONS: readonly Mutation[] = [...WHOLE, ...RESUMED, ...ALLOWED, ...STORED, ...PATIENCE];
