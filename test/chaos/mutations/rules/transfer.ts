@@ -14,6 +14,7 @@ const ON_RESUMABLE = ['unit/worker-pool/resumable-body.spec.ts'];
 const ON_REST = ['unit/worker-pool/resume-point.spec.ts'];
 const ON_GUARD = ['unit/worker-pool/source-guard.spec.ts'];
 const ON_DISPATCHER = ['unit/batches/application/task-dispatcher.service.spec.ts'];
+const ON_HOSTS = ['unit/batches/application/host-pauses.spec.ts'];
 const ON_METADATA = ['unit/worker-pool/object-metadata.spec.ts'];
 
 /** What an origin sends is a whole file, or none. */
@@ -288,7 +289,7 @@ const PATIENCE: readonly Mutation[] = [
     file: DISPATCHER,
     find: 'if (!outcome.success) this.pauseHost(dispatched, outcome.error, startedAt);',
     replace: '',
-    specs: ON_DISPATCHER,
+    specs: ON_HOSTS,
   },
   {
     rule: 'a full host has so many tasks at once over all jobs',
@@ -296,7 +297,7 @@ const PATIENCE: readonly Mutation[] = [
     file: 'src/batches/domain/host-gate.ts',
     find: 'host.running < this.maxPerHost',
     replace: 'host.running <= this.maxPerHost',
-    specs: ON_DISPATCHER,
+    specs: ON_HOSTS,
   },
   {
     rule: 'Retry-After 86400 is 300000 ms',
