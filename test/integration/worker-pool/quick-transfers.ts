@@ -1,6 +1,6 @@
+import { ExistingObjects } from '../../../src/worker-pool/threads/existing-objects.js';
 import { guardedAgent } from '../../../src/worker-pool/threads/guarded-agent.js';
 import { BucketAccesses } from '../../../src/worker-pool/threads/bucket-accesses.js';
-import { ExistingObjects } from '../../../src/worker-pool/threads/existing-objects.js';
 import { MemoryBudget } from '../../../src/worker-pool/threads/memory-budget.js';
 import { ObjectStore } from '../../../src/worker-pool/threads/object-store.js';
 import { S3Requests } from '../../../src/worker-pool/threads/s3-requests.js';
@@ -50,13 +50,8 @@ export class QuickTransfers {
     const store = new ObjectStore(s3, { fullObjectCrc32: true });
     const uploader = new Uploader(store, new MemoryBudget(memoryMb * MIB), { concurrency: 4, fullObjectCrc32: true });
     const settings = { destinationBuckets: access.destinationBuckets, stallTimeoutMs };
-    const transfer = new Transfer(
-      new SourceOpener(guard, agent, s3),
-      new ExistingObjects(store),
-      uploader,
-      new ServerCopy(guard, store, 4),
-      settings,
-    );
+    const sources = new SourceOpener(guard, agent, s3);
+    const transfer = new Transfer(sources, new ExistingObjects(store), uploader, new ServerCopy(guard, store, 4), settings);
     return new QuickTransfers(transfer, taskTimeoutMs, { close: () => Promise.all([agent.destroy(), s3.close()]) });
   }
 
