@@ -80,6 +80,7 @@ export class Transfer {
       }
     }
     const request = {
+      taskId: task.taskId,
       at: { bucket: task.s3Bucket, key: task.s3Key },
       size,
       attemptId,

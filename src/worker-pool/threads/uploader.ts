@@ -1,12 +1,13 @@
 import type { S3Location } from '../domain/s3-uri.js';
 import type { MemoryBudget } from './memory-budget.js';
-import { Multiparts } from './multiparts.js';
+import type { Multiparts } from './multiparts.js';
 import type { ObjectAttributes, ObjectCalls } from './object-store.js';
 import { fillParts, type FilledPart } from './part-filler.js';
 import type { UploadedPart } from './s3-answers.js';
 import { sendAll } from './send-all.js';
 
 export interface UploadRequest {
+  taskId: string;
   at: S3Location;
   /** Bytes, if known. */
   size: number | undefined;
@@ -30,15 +31,12 @@ export interface Uploaded {
  *                        └─ no → Create → parts, `concurrency` at a time → verify → Complete
  */
 export class Uploader {
-  private readonly multiparts: Multiparts;
-
   constructor(
     private readonly store: ObjectCalls,
+    private readonly multiparts: Multiparts,
     private readonly budget: MemoryBudget,
     private readonly concurrency: number,
-  ) {
-    this.multiparts = new Multiparts(store);
-  }
+  ) {}
 
   /** `work` ends the reading and every call when it is aborted; a part that fails aborts it with its error. */
   async upload(chunks: AsyncIterator<Buffer, void>, request: UploadRequest, work: AbortController): Promise<Uploaded> {
@@ -61,9 +59,9 @@ export class Uploader {
     request: UploadRequest,
     work: AbortController,
   ): Promise<Uploaded> {
-    const { at, attemptId } = request;
+    const { taskId, at, attemptId } = request;
     let sha256 = '';
-    const etag = await this.multiparts.run({ at, attemptId, attributes: request.attributes() }, work, async (uploadId) => {
+    const etag = await this.multiparts.run({ taskId, at, attemptId, attributes: request.attributes() }, work, async (uploadId) => {
       const sent = await this.sendParts(uploadId, all(first, rest), at, work);
       const verified = request.verify();
       sha256 = verified.sha256;

@@ -5,6 +5,7 @@ import type { ChecksumAlgorithm } from '../../../src/shared/index.js';
 import type { PoolManagerService, TransferTask } from '../../../src/worker-pool/index.js';
 import { BucketAccesses } from '../../../src/worker-pool/threads/bucket-accesses.js';
 import { Digests } from '../../../src/worker-pool/threads/digests.js';
+import { Multiparts } from '../../../src/worker-pool/threads/multiparts.js';
 import { ObjectStore } from '../../../src/worker-pool/threads/object-store.js';
 import { S3Requests } from '../../../src/worker-pool/threads/s3-requests.js';
 import { ServerCopy } from '../../../src/worker-pool/threads/server-copy.js';
@@ -174,12 +175,11 @@ describe('a source in S3', () => {
       const { access } = poolSettings();
       const store = new ObjectStore(requests, { fullObjectCrc32: true });
       const existing = store.head({ bucket: task.s3Bucket, key: task.s3Key }, work.signal);
-      return new ServerCopy(new SourceGuard(access), store, 2, { wholeBytes: PART, partBytes: PART }).tryCopy(
-        task,
-        existing,
-        work,
-        onBytes,
-      );
+      return new ServerCopy(new SourceGuard(access), store, new Multiparts(store, () => {}), {
+        concurrency: 2,
+        wholeBytes: PART,
+        partBytes: PART,
+      }).tryCopy(task, existing, work, onBytes);
     }
 
     it('is copied in ranges, with the checksum of the whole where S3 has it', async () => {
