@@ -28,7 +28,7 @@ export interface LifecyclePart {
   quiesce?(): void | Promise<void>;
   /** Finish or hand back what is in hand. */
   drain?(deadlines: DrainDeadlines): Promise<void>;
-  /** `by` then, so that those who stop after it have time. */
+  /** `by`: when it should have stopped, so that those that stop after it have time. */
   stop?(by: MonotonicMs): void | Promise<void>;
 }
 
