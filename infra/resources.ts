@@ -31,6 +31,12 @@ export interface QueueDefinition {
   readonly deadLetter: { readonly name: string; readonly maxReceiveCount: number; readonly retentionS: number };
 }
 
+export interface BucketDefinition {
+  readonly name: string;
+  /** Of a lifecycle rule for the whole bucket: multipart uploads so old belong to a process that was killed. */
+  readonly abortUploadsAfterDays: number;
+}
+
 export interface ResourceDefinitions {
   readonly tables: {
     readonly jobs: TableDefinition;
@@ -39,7 +45,7 @@ export interface ResourceDefinitions {
     readonly coordinators: TableDefinition;
   };
   readonly queues: { readonly jobs: QueueDefinition; readonly batches: QueueDefinition };
-  readonly bucket: string;
+  readonly bucket: BucketDefinition;
   readonly stateMachine: string;
 }
 
@@ -77,7 +83,7 @@ export function defineResources(prefix: string): ResourceDefinitions {
       },
     },
     queues: { jobs: queue(`${prefix}-jobs`, 5), batches: queue(`${prefix}-batches`, 20) },
-    bucket: `${prefix}-exports`,
+    bucket: { name: `${prefix}-exports`, abortUploadsAfterDays: 7 },
     stateMachine: `${prefix}-export`,
   };
 }

@@ -8,7 +8,7 @@ import { CoordinatorHeartbeatService } from './fleet/index.js';
 import { ExportJobConsumer } from './intake/index.js';
 import { IntakeModule } from './intake/intake.module.js';
 import { HealthService, Lifecycle, PlatformModule } from './platform/index.js';
-import { PoolManagerService, SourceReader } from './worker-pool/index.js';
+import { PoolManagerService, SourceReader, UploadRuleCheck } from './worker-pool/index.js';
 import { WorkerPoolModule } from './worker-pool/worker-pool.module.js';
 
 /** The whole service. Who starts when is Lifecycle's business. */
@@ -20,6 +20,7 @@ export class AppModule {
     @Inject(CoordinatorHeartbeatService) coordinator: CoordinatorHeartbeatService,
     @Inject(PoolManagerService) pool: PoolManagerService,
     @Inject(SourceReader) sources: SourceReader,
+    @Inject(UploadRuleCheck) uploadRules: UploadRuleCheck,
     @Inject(ReclaimLoop) reclaim: ReclaimLoop,
     @Inject(BatchConsumer) batchConsumer: BatchConsumer,
     @Inject(ExportJobConsumer) jobConsumer: ExportJobConsumer,
@@ -28,6 +29,7 @@ export class AppModule {
   ) {
     lifecycle.register('coordinator', coordinator);
     lifecycle.register('worker-pool', pool);
+    lifecycle.register('upload-rules', uploadRules);
     lifecycle.register('reclaim', reclaim);
     lifecycle.register('batch-consumer', batchConsumer);
     lifecycle.register('job-consumer', jobConsumer);

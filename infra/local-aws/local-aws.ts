@@ -1,9 +1,11 @@
 import { join } from 'node:path';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { S3Client } from '@aws-sdk/client-s3';
 import { CreateStateMachineCommand, SFNClient } from '@aws-sdk/client-sfn';
 import { SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { defineResources, type ResourceDefinitions } from '../resources.js';
 import { exportStateMachine } from '../state-machine/index.js';
+import { configureBucket } from './bucket.js';
 import { claimDataDir } from './data-dir.js';
 import { createTable, startDynamoDb } from './dynamodb.js';
 import { FaultRules } from './gateway-faults.js';
@@ -112,7 +114,7 @@ async function startEndpoints(
   const tables = Object.values(definitions.tables);
   const dynamodb = running.add(await startDynamoDb({ ...inDataDir('dynamodb'), ...port('dynamodb'), ...shared, tables }));
   const sqs = running.add(await startSqs({ ...port('sqs'), ...shared }));
-  const s3 = running.add(await startS3Endpoint({ ...inDataDir('s3'), ...port('s3'), log, buckets: [definitions.bucket] }));
+  const s3 = running.add(await startS3Endpoint({ ...inDataDir('s3'), ...port('s3'), log, buckets: [definitions.bucket.name] }));
 
   const sender = new SQSClient(clientConfig(sqs.url));
   running.add({ close: async () => sender.destroy() });
@@ -142,10 +144,12 @@ async function createResources(
   const dynamodb = new DynamoDBClient(clientConfig(endpoints.dynamodb));
   const sqs = new SQSClient(clientConfig(endpoints.sqs));
   const sfn = new SFNClient(clientConfig(endpoints.states));
+  const s3 = new S3Client({ ...clientConfig(endpoints.s3), forcePathStyle: true });
   try {
     const [jobs, batches] = await Promise.all([
       createQueue(sqs, queues.jobs, queueVisibilityS),
       createQueue(sqs, queues.batches, queueVisibilityS),
+      configureBucket(s3, bucket),
       ...Object.values(tables).map((table) => createTable(dynamodb, table)),
     ]);
     const definition = exportStateMachine({ jobsQueueUrl: jobs.url, ...stateMachine });
@@ -157,7 +161,7 @@ async function createResources(
       batchesTable: tables.batches.name,
       reclaimsTable: tables.reclaims.name,
       coordinatorsTable: tables.coordinators.name,
-      bucket,
+      bucket: bucket.name,
       jobsQueueUrl: jobs.url,
       jobsDeadLetterQueueUrl: jobs.deadLetterUrl,
       batchesQueueUrl: batches.url,
@@ -165,7 +169,7 @@ async function createResources(
       stateMachineArn,
     };
   } finally {
-    for (const client of [dynamodb, sqs, sfn]) client.destroy();
+    for (const client of [dynamodb, sqs, s3, sfn]) client.destroy();
   }
 }
 

@@ -1,7 +1,16 @@
 import { AppLogger, Clock, toLoggable, type MonotonicMs } from '../shared/index.js';
 
 /** The order in which parts start; they stop in the reverse order, once the work in hand has been drained. */
-const START_ORDER = ['http', 'coordinator', 'worker-pool', 'reclaim', 'batch-consumer', 'job-consumer', 'heartbeat-orchestrator'] as const;
+const START_ORDER = [
+  'http',
+  'coordinator',
+  'worker-pool',
+  'upload-rules',
+  'reclaim',
+  'batch-consumer',
+  'job-consumer',
+  'heartbeat-orchestrator',
+] as const;
 export type LifecycleStep = (typeof START_ORDER)[number];
 
 /** Monotonic milliseconds. */
@@ -19,12 +28,14 @@ export interface LifecyclePart {
   quiesce?(): void | Promise<void>;
   /** Finish or hand back what is in hand. */
   drain?(deadlines: DrainDeadlines): Promise<void>;
-  stop?(): void | Promise<void>;
+  /** `by`: when it should have stopped, so that those that stop after it have time. */
+  stop?(by: MonotonicMs): void | Promise<void>;
 }
 
-/** Share of the budget in which running tasks may still finish, and in which everything must be handed back. */
+/** Share of the budget in which running tasks may still finish, in which everything must be handed back, and in which each part should have stopped. */
 const FINISH_SHARE = 0.6;
 const HAND_BACK_SHARE = 0.85;
+const STOP_SHARE = 0.95;
 
 /*
  * new ─start─▶ starting ─all parts started─▶ ready ─SIGTERM─▶ draining ─▶ stopped
@@ -118,7 +129,8 @@ export class Lifecycle {
     await Promise.all(
       parts.map(([step, part]) => this.bounded(step, 'drain', part?.drain?.bind(part, deadlines), deadlines.handBackBy + budgetMs * 0.05)),
     );
-    for (const [step, part] of parts) await this.bounded(step, 'stop', part?.stop?.bind(part), end - 200);
+    for (const [step, part] of parts)
+      await this.bounded(step, 'stop', part?.stop?.bind(part, startedAt + budgetMs * STOP_SHARE), end - 200);
     for (const close of this.closers) await this.bounded('clients', 'close', close, end - 100);
     this.state = 'stopped';
     this.logger.info('Service stopped', { tookMs: Math.round(this.clock.monotonicMs() - startedAt) });

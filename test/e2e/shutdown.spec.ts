@@ -18,12 +18,20 @@ const LARGE = Buffer.alloc(20 * 1024 ** 2, 'large file ');
 const HALF = 18 * 1024 ** 2;
 const ENVIRONMENT = { SHUTDOWN_TIMEOUT_MS: String(BUDGET_MS), WORKER_POOL_SIZE: '2', TASKS_PER_WORKER: '4' };
 
+/** The threads hang once the file is there. */
+function hangsAt(trigger: string): Record<string, string> {
+  const preload = new URL('../support/hang-thread.mjs', import.meta.url).href;
+  return { NODE_OPTIONS: `--import ${preload}`, HANG_THREAD_TRIGGER: trigger };
+}
+
 describe('a deploy in the middle of a job', () => {
   let fixture: ExportFixture;
   let folder: string;
+  let trigger: string;
   beforeEach(async () => {
     fixture = await ExportFixture.start();
     folder = mkdtempSync(join(tmpdir(), 'export-worker-test-'));
+    trigger = join(folder, 'hang');
   });
   afterEach(async () => {
     await fixture.close();
@@ -67,32 +75,34 @@ describe('a deploy in the middle of a job', () => {
     await expectWhole(job);
   });
 
-  it('aborts the upload of a large file that is half-way, and another service uploads it whole', async () => {
-    const { bucket } = fixture.aws.resources;
-    const gate = deferred();
-    const url = fixture.origin.on('/large', (_request, response) => {
-      response.writeHead(200, { 'content-length': LARGE.length });
-      response.write(LARGE.subarray(0, HALF));
-      void gate.promise.then(() => response.end(LARGE.subarray(HALF)));
-    });
-    const first = await fixture.startService(ENVIRONMENT);
-    const { jobId } = await fixture.startExecution({ source: { files: [{ url, key: 'large' }] } });
-    await eventually(() => fixture.aws.s3.openUploads(bucket).length === 1, { timeoutMs: 30_000 });
-    const stopped = await first.stop();
-    expect(stopped.code).toBe(0);
-    expect(stopped.tookMs).toBeLessThan(BUDGET_MS);
-    expect(fixture.aws.s3.openUploads(bucket)).toEqual([]);
-    gate.resolve();
-    await fixture.startService(ENVIRONMENT);
-    await eventually(async () => (await fixture.jobRow(jobId))?.completedTasks === 1, { timeoutMs: 30_000 });
-    expect(await fixture.objectText(`exports/${jobId}/large`)).toBe(LARGE.toString());
-    expect(fixture.aws.s3.openUploads(bucket)).toEqual([]);
-  });
+  it.each(['obeys', 'hangs'])(
+    'aborts the upload of a large file that is half-way in a thread that %s, and another service uploads it whole',
+    async (thread) => {
+      const { bucket } = fixture.aws.resources;
+      const gate = deferred();
+      const url = fixture.origin.on('/large', (_request, response) => {
+        response.writeHead(200, { 'content-length': LARGE.length });
+        response.write(LARGE.subarray(0, HALF));
+        void gate.promise.then(() => response.end(LARGE.subarray(HALF)));
+      });
+      const first = await fixture.startService({ ...ENVIRONMENT, ...hangsAt(trigger) });
+      const { jobId } = await fixture.startExecution({ source: { files: [{ url, key: 'large' }] } });
+      await eventually(() => fixture.aws.s3.openUploads(bucket).length === 1, { timeoutMs: 30_000 });
+      if (thread === 'hangs') writeFileSync(trigger, '');
+      const stopped = await first.stop();
+      expect(stopped.code).toBe(0);
+      expect(stopped.tookMs).toBeLessThan(BUDGET_MS);
+      expect(fixture.aws.s3.openUploads(bucket)).toEqual([]);
+      gate.resolve();
+      await fixture.startService(ENVIRONMENT);
+      await eventually(async () => (await fixture.jobRow(jobId))?.completedTasks === 1, { timeoutMs: 30_000 });
+      expect(await fixture.objectText(`exports/${jobId}/large`)).toBe(LARGE.toString());
+      expect(fixture.aws.s3.openUploads(bucket)).toEqual([]);
+    },
+  );
 
   it('ends within the budget also when a thread hangs', async () => {
-    const trigger = join(folder, 'hang');
-    const preload = new URL('../support/hang-thread.mjs', import.meta.url).href;
-    const first = await fixture.startService({ ...ENVIRONMENT, NODE_OPTIONS: `--import ${preload}`, HANG_THREAD_TRIGGER: trigger });
+    const first = await fixture.startService({ ...ENVIRONMENT, ...hangsAt(trigger) });
     const job = await startHalfGatedJob();
     writeFileSync(trigger, '');
     const stopped = await first.stop();

@@ -15,6 +15,7 @@ interface Route {
 
 /** The narrower route of one method comes first. */
 const ROUTES = [
+  { operation: 'PutBucketLifecycleConfiguration', method: 'PUT', on: 'bucket', marks: ['lifecycle'] },
   { operation: 'CreateBucket', method: 'PUT', on: 'bucket' },
   { operation: 'HeadBucket', method: 'HEAD', on: 'bucket' },
   {
@@ -31,6 +32,7 @@ const ROUTES = [
     marks: ['uploads'],
     takes: ['prefix', 'max-uploads', 'key-marker', 'upload-id-marker'],
   },
+  { operation: 'GetBucketLifecycleConfiguration', method: 'GET', on: 'bucket', marks: ['lifecycle'] },
   { operation: 'DeleteObjects', method: 'POST', on: 'bucket', marks: ['delete'] },
   { operation: 'UploadPartCopy', method: 'PUT', on: 'key', marks: ['partNumber', 'uploadId'], copies: true },
   { operation: 'UploadPart', method: 'PUT', on: 'key', marks: ['partNumber', 'uploadId'] },

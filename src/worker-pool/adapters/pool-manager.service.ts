@@ -1,4 +1,4 @@
-import { AppError, type AppLogger, type Metrics } from '../../shared/index.js';
+import { AppError, SystemClock, type AppLogger, type Metrics, type MonotonicMs } from '../../shared/index.js';
 import { TransferPool, type RunTaskOptions } from '../application/transfer-pool.port.js';
 import type { TaskOutcome, TransferTask } from '../domain/transfer-task.js';
 import { transferTaskSchema } from '../protocol/thread-messages.schema.js';
@@ -6,6 +6,7 @@ import { threadSettings, type PoolSettings } from './pool-settings.js';
 import { S3Access } from './s3-access.js';
 import { ABORTED, failedOutcome, POOL_TIMINGS, PoolThread, threadLost, type PoolTimings, type TaskInHand } from './pool-thread.js';
 import { inlineChannel, workerChannel } from './thread-channel.js';
+import { UploadReaper } from './upload-reaper.js';
 
 /** Of these one is read and the other, read whole, on its way to S3. More would pile up in front of a slow S3. */
 const IN_HAND_PER_PLACE = 2;
@@ -26,6 +27,10 @@ export class PoolManagerService extends TransferPool {
   private readonly threads: readonly PoolThread[];
   private readonly tasksPerWorker: number;
   private readonly metrics: Metrics | undefined;
+  private readonly timings: PoolTimings;
+  private readonly s3Access: S3Access;
+  private readonly reaper: UploadReaper;
+  private readonly clock = new SystemClock();
   private readonly queue: TaskInHand[] = [];
   private readonly inHand = new Map<string, Promise<TaskOutcome>>();
   private readonly starts: { resolve: () => void; reject: (error: AppError) => void }[] = [];
@@ -42,12 +47,13 @@ export class PoolManagerService extends TransferPool {
     const { size } = settings.pool;
     const entry = options.threadUrl ?? new URL('../threads/worker-thread.js', import.meta.url);
     const open = size === 0 ? inlineChannel(threadSettings(settings)) : workerChannel(entry, threadSettings(settings));
-    const s3Access = new S3Access(settings.aws);
-    const timings = { ...POOL_TIMINGS, ...options.timings };
+    this.s3Access = new S3Access(settings.aws);
+    this.reaper = new UploadReaper(this.s3Access, this.clock, logger);
+    this.timings = { ...POOL_TIMINGS, ...options.timings };
     this.threads = Array.from(
       { length: Math.max(1, size) },
       (_, thread) =>
-        new PoolThread(open, s3Access, timings, logger.child({ thread }), (restarted) => {
+        new PoolThread(open, this.s3Access, this.timings, logger.child({ thread }), (restarted) => {
           if (restarted !== undefined) this.metrics?.increment('worker_pool_restarts_total');
           this.turn();
         }),
@@ -76,9 +82,12 @@ export class PoolManagerService extends TransferPool {
     });
   }
 
-  /** Ends every task and thread, within 5 s and a termination. Tasks that are still in hand end as `ABORTED` or `THREAD_LOST`. */
-  stop(): Promise<void> {
-    this.stopped ??= this.stopThreads();
+  /**
+   * Ends every task and thread, terminating what does not end in half of the time there is, and aborts the uploads that they leave. Tasks
+   * that are still in hand end as `ABORTED` or `THREAD_LOST`.
+   */
+  stop(by = this.clock.monotonicMs() + 2 * this.timings.stopGraceMs): Promise<void> {
+    this.stopped ??= this.stopThreads(by);
     return this.stopped;
   }
 
@@ -104,9 +113,10 @@ export class PoolManagerService extends TransferPool {
         task,
         onProgress,
         onRead,
-        settle: (outcome) => {
+        settle: (outcome, leftOpen = []) => {
           signal.removeEventListener('abort', abort);
           this.inHand.delete(task.taskId);
+          for (const upload of leftOpen) this.reaper.reap(upload);
           resolve(outcome);
         },
       };
@@ -161,9 +171,12 @@ export class PoolManagerService extends TransferPool {
         reject(new AppError('POOL_BROKEN', 'a worker thread cannot boot', { disposition: 'fatal' }));
   }
 
-  private async stopThreads(): Promise<void> {
-    await Promise.all(this.threads.map((thread) => thread.stop()));
+  private async stopThreads(by: MonotonicMs): Promise<void> {
+    const graceMs = Math.min(this.timings.stopGraceMs, Math.max(0, by - this.clock.monotonicMs()) / 2);
+    await Promise.all(this.threads.map((thread) => thread.stop(graceMs)));
     this.turn();
+    await this.reaper.close(by);
+    this.s3Access.close();
     this.logger.info('Worker pool stopped');
   }
 }

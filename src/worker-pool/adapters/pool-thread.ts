@@ -1,5 +1,6 @@
 import { fullJitterMs, toLoggable, type AppLogger, type BackoffPolicy } from '../../shared/index.js';
 import type { TaskFailure, TaskOutcome, TransferTask } from '../domain/transfer-task.js';
+import type { TaskUpload } from '../domain/task-upload.js';
 import { fromThreadMessageSchema, type FromThreadMessage } from '../protocol/thread-messages.schema.js';
 import type { S3Access } from './s3-access.js';
 import type { OpenThreadChannel, ThreadChannel } from './thread-channel.js';
@@ -14,7 +15,7 @@ export interface PoolTimings {
   /** So many deaths in a row before READY, and it is not tried again. */
   maxBootDeaths: number;
   restartBackoff: BackoffPolicy;
-  /** How long `stop` waits for a thread to end by itself. */
+  /** How long a thread that is told to stop may take to end by itself. */
   stopGraceMs: number;
 }
 
@@ -28,17 +29,19 @@ export const POOL_TIMINGS: PoolTimings = {
   stopGraceMs: 5_000,
 };
 
-/** A task that waits or runs; `settle` is called once. */
+/** A task that waits or runs; `settle` is called once, with the uploads that nobody will end any more. */
 export interface TaskInHand {
   readonly task: TransferTask;
   readonly onProgress: ((bytes: number) => void) | undefined;
   readonly onRead: (() => void) | undefined;
-  readonly settle: (outcome: TaskOutcome) => void;
+  readonly settle: (outcome: TaskOutcome, leftOpen?: Iterable<TaskUpload>) => void;
 }
 
 interface RunningTask extends TaskInHand {
   bytes: number;
   isRead: boolean;
+  /** Open in S3, by their ids. */
+  readonly uploads: Map<string, TaskUpload>;
   /** Set once the task is to be aborted. */
   abortTimer?: NodeJS.Timeout;
 }
@@ -100,7 +103,7 @@ export class PoolThread {
 
   /** Only when ready. */
   submit(inHand: TaskInHand): void {
-    this.tasks.set(inHand.task.taskId, { ...inHand, bytes: 0, isRead: false });
+    this.tasks.set(inHand.task.taskId, { ...inHand, bytes: 0, isRead: false, uploads: new Map() });
     this.channel?.post({ type: 'PROCESS_TASK', payload: inHand.task });
   }
 
@@ -112,14 +115,14 @@ export class PoolThread {
     this.channel?.post({ type: 'ABORT_TASK', payload: { taskId, reason } });
   }
 
-  /** Resolves when the thread has ended, after at most `stopGraceMs` and a termination. */
-  stop(): Promise<void> {
+  /** Resolves when the thread has ended, after at most `graceMs` and a termination. */
+  stop(graceMs: number): Promise<void> {
     clearTimeout(this.timer);
     this.state = 'stopped';
     const channel = this.channel;
     if (channel === undefined) return Promise.resolve();
     return new Promise((resolve) => {
-      const terminate = setTimeout(() => channel.terminate(), this.timings.stopGraceMs);
+      const terminate = setTimeout(() => channel.terminate(), graceMs);
       this.exited = () => {
         clearTimeout(terminate);
         resolve();
@@ -171,6 +174,10 @@ export class PoolThread {
         running.onRead?.();
         return this.onChange();
       }
+      case 'UPLOAD_OPENED':
+        return void this.tasks.get(message.payload.taskId)?.uploads.set(message.payload.uploadId, message.payload);
+      case 'UPLOAD_CLOSED':
+        return void this.tasks.get(message.payload.taskId)?.uploads.delete(message.payload.uploadId);
       case 'TASK_COMPLETED': {
         const { taskId, jobId: _, ...outcome } = message.payload;
         this.deathsWithoutResult = 0;
@@ -242,7 +249,7 @@ export class PoolThread {
     clearTimeout(running.abortTimer);
     this.tasks.delete(taskId);
     if (running.isRead) this.read -= 1;
-    running.settle(outcome);
+    running.settle(outcome, running.uploads.values());
   }
 }
 

@@ -1,6 +1,7 @@
-import { PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
+import { AbortMultipartUploadCommand, NoSuchUpload, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { getEndpointFromInstructions } from '@smithy/core/endpoints';
 import type { BucketAccess } from '../domain/bucket-access.js';
+import type { TaskUpload } from '../domain/task-upload.js';
 
 /**
  * Where buckets are and who asks, as the SDK knows it: its chain of credentials, its endpoint rules and the settings of both (FIPS,
@@ -10,7 +11,7 @@ export class S3Access {
   private readonly client: S3Client;
 
   constructor({ region, s3CustomEndpoint }: { region: string; s3CustomEndpoint: boolean }) {
-    this.client = new S3Client({ region, forcePathStyle: s3CustomEndpoint });
+    this.client = new S3Client({ region, forcePathStyle: s3CustomEndpoint, maxAttempts: 1 });
   }
 
   /** @throws the SDK's errors: no credentials, or a name that is no bucket's */
@@ -24,5 +25,19 @@ export class S3Access {
       credentials: { accessKeyId, secretAccessKey, ...(sessionToken === undefined ? {} : { sessionToken }) },
       ...(expiration === undefined ? {} : { expiresAt: expiration.getTime() }),
     };
+  }
+
+  /** One try; an upload that is not there any more counts as aborted. @throws the SDK's other errors */
+  async abortUpload({ bucket, key, uploadId }: TaskUpload, abortSignal: AbortSignal): Promise<void> {
+    try {
+      await this.client.send(new AbortMultipartUploadCommand({ Bucket: bucket, Key: key, UploadId: uploadId }), { abortSignal });
+    } catch (error) {
+      if (!(error instanceof NoSuchUpload)) throw error;
+    }
+  }
+
+  /** Ends its connections. */
+  close(): void {
+    this.client.destroy();
   }
 }

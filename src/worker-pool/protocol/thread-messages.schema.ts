@@ -10,8 +10,10 @@ import type { TransferTask } from '../domain/transfer-task.js';
  *   main → worker   PROCESS_TASK, ABORT_TASK, BUCKET_ACCESS, PING, SHUTDOWN
  *   worker → main   READY, TASK_PROGRESS (at most one a second and task), TASK_READ (its source needs its place no more),
  *                   TASK_COMPLETED (exactly one per PROCESS_TASK), BUCKET_WANTED (answered with one BUCKET_ACCESS), PONG
+ *                   UPLOAD_OPENED (a multipart upload is there, before its first part), UPLOAD_CLOSED (it is completed or aborted)
  *
  * An ABORT_TASK for a task that is not in hand is ignored: its TASK_COMPLETED is on the way. SHUTDOWN ends every task, then the thread.
+ * An upload that is open when its task ends, or its thread, is the pool's to abort: a thread can die at any moment.
  */
 
 const bytes = z.number().int().min(0);
@@ -59,6 +61,8 @@ const taskCompleted = z.union([
   z.object({ ...completed, success: z.literal(false), error: failure }),
 ]);
 
+const upload = { taskId: z.string(), uploadId: z.string() };
+
 /** How the pool reaches a bucket, or why nobody knows. */
 export type BucketAnswer = { bucket: string; access: BucketAccess } | { bucket: string; code: string };
 
@@ -74,6 +78,8 @@ export const fromThreadMessageSchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('TASK_READ'), payload: z.object({ taskId: z.string() }) }),
   z.object({ type: z.literal('TASK_COMPLETED'), payload: taskCompleted }),
   z.object({ type: z.literal('BUCKET_WANTED'), payload: z.object({ bucket: z.string() }) }),
+  z.object({ type: z.literal('UPLOAD_OPENED'), payload: z.object({ ...upload, bucket: z.string(), key: z.string() }) }),
+  z.object({ type: z.literal('UPLOAD_CLOSED'), payload: z.object(upload) }),
   z.object({ type: z.literal('PONG'), payload: z.object({}) }),
 ]);
 export type FromThreadMessage = z.infer<typeof fromThreadMessageSchema>;

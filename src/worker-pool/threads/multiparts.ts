@@ -1,11 +1,13 @@
 import type { S3Location } from '../domain/s3-uri.js';
 import { possibleStrays } from '../domain/stray-upload.js';
 import { TransferError } from '../domain/transfer-error.js';
+import type { FromThreadMessage } from '../protocol/thread-messages.schema.js';
 import type { ObjectAttributes, ObjectCalls } from './object-store.js';
 import { RepairTime } from './repair-time.js';
 import type { UploadedPart } from './s3-answers.js';
 
 export interface MultipartRequest {
+  taskId: string;
   at: S3Location;
   /** In the metadata, so that the object can be told from another's. */
   attemptId: string;
@@ -28,11 +30,13 @@ export const REPAIR_MS = { createAnswers: 2_000, look: 3_000, abort: 4_000 };
  *
  * Any failure → AbortMultipartUpload, with a signal of its own, once no part is in flight (a part that arrives later would stay).
  * Create answers a later try only, or fails without a refusal → the upload of a lost answer is looked for by its key and aborted.
+ * The pool knows each upload until it is ended: what this thread cannot end, dead or out of time, the pool aborts.
  * Complete fails → the object is looked at: of our size and our attempt, it was completed and only the answer was lost.
  */
 export class Multiparts {
   constructor(
     private readonly store: ObjectCalls,
+    private readonly tell: (message: FromThreadMessage) => void,
     private readonly repairMs = REPAIR_MS,
   ) {}
 
@@ -40,19 +44,23 @@ export class Multiparts {
   async run(request: MultipartRequest, work: AbortController, send: (uploadId: string) => Promise<SentParts>): Promise<string> {
     const repair = new RepairTime(work.signal);
     const uploadId = await this.create(request, work.signal, repair);
+    this.opened(request, uploadId);
     try {
       const sent = await send(uploadId);
-      return await this.complete(uploadId, sent, request, work.signal, repair);
+      const etag = await this.complete(uploadId, sent, request, work.signal, repair);
+      this.closed(request, uploadId);
+      return etag;
     } catch (error) {
       repair.begin();
-      // Without an answer the bucket's lifecycle rule for stale multiparts removes it.
-      await this.store.abortMultipart(request.at, uploadId, repair.within(this.repairMs.abort)).catch(() => {});
+      // Without an answer it stays open, and the pool aborts it.
+      await this.abort(request, uploadId, repair.within(this.repairMs.abort)).catch(() => {});
       throw error;
     }
   }
 
   /** Not stopped by the task's signal while an answer may come: an upload whose id is not known cannot be aborted. */
-  private async create({ at, attributes }: MultipartRequest, signal: AbortSignal, repair: RepairTime): Promise<string> {
+  private async create(request: MultipartRequest, signal: AbortSignal, repair: RepairTime): Promise<string> {
+    const { at, attributes } = request;
     signal.throwIfAborted();
     const patience = new AbortController();
     const hurry = () => setTimeout(() => patience.abort(signal.reason), this.repairMs.createAnswers).unref();
@@ -60,12 +68,12 @@ export class Multiparts {
     const firstTryAtMs = performance.now();
     try {
       const { uploadId, isOnly } = await this.store.createMultipart(at, attributes, patience.signal);
-      if (!isOnly) await this.abortStrays(at, firstTryAtMs, repair, uploadId);
+      if (!isOnly) await this.abortStrays(request, firstTryAtMs, repair, uploadId);
       return uploadId;
     } catch (error) {
       const isRefusal = error instanceof TransferError && error.disposition === 'reject';
       repair.begin();
-      if (!isRefusal) await this.abortStrays(at, firstTryAtMs, repair);
+      if (!isRefusal) await this.abortStrays(request, firstTryAtMs, repair);
       throw error;
     } finally {
       signal.removeEventListener('abort', hurry);
@@ -73,15 +81,31 @@ export class Multiparts {
   }
 
   /** An upload that has a part is not ours, whenever it was begun: we never had the id to send one. */
-  private async abortStrays(at: S3Location, firstTryAtMs: number, repair: RepairTime, ours?: string): Promise<void> {
+  private async abortStrays(request: MultipartRequest, firstTryAtMs: number, repair: RepairTime, ours?: string): Promise<void> {
+    const { at } = request;
     const looking = repair.within(this.repairMs.look);
     const open = await this.store.openUploads(at, looking).catch(() => ({ nowMs: 0, uploads: [] }));
     const possible = possibleStrays(open, performance.now() - firstTryAtMs, ours);
     const signal = repair.within(this.repairMs.abort);
     const abortOne = async (uploadId: string): Promise<void> => {
-      if (!(await this.store.hasParts(at, uploadId, looking))) await this.store.abortMultipart(at, uploadId, signal);
+      if (await this.store.hasParts(at, uploadId, looking)) return;
+      this.opened(request, uploadId);
+      await this.abort(request, uploadId, signal);
     };
     await Promise.allSettled(possible.map(abortOne));
+  }
+
+  private async abort(request: MultipartRequest, uploadId: string, signal: AbortSignal): Promise<void> {
+    await this.store.abortMultipart(request.at, uploadId, signal);
+    this.closed(request, uploadId);
+  }
+
+  private opened({ taskId, at }: MultipartRequest, uploadId: string): void {
+    this.tell({ type: 'UPLOAD_OPENED', payload: { taskId, uploadId, ...at } });
+  }
+
+  private closed({ taskId }: MultipartRequest, uploadId: string): void {
+    this.tell({ type: 'UPLOAD_CLOSED', payload: { taskId, uploadId } });
   }
 
   private async complete(

@@ -1,27 +1,23 @@
 import { newId } from '../../shared/index.js';
-import { COPY_LIMITS, copyRanges, judgeCopy, knownSha256, type CopySource } from '../domain/copy-plan.js';
+import { copyRanges, judgeCopy, knownSha256, type CopyLimits, type CopySource } from '../domain/copy-plan.js';
 import { isSameObject, leftAlone, objectMetadata, type StoredObject } from '../domain/object-metadata.js';
 import type { S3Location } from '../domain/s3-uri.js';
 import { TransferError } from '../domain/transfer-error.js';
 import type { TaskOutcome, TransferTask } from '../domain/transfer-task.js';
 import { checksumMismatch } from './digests.js';
-import { Multiparts, type MultipartRequest } from './multiparts.js';
+import type { MultipartRequest, Multiparts } from './multiparts.js';
 import type { ObjectCalls } from './object-store.js';
 import { sendAll } from './send-all.js';
 import type { SourceGuard } from './source-guard.js';
 
 /** From bucket to bucket within S3, where nothing must be checked that S3 cannot tell: no byte passes through here. */
 export class ServerCopy {
-  private readonly multiparts: Multiparts;
-
   constructor(
     private readonly guard: SourceGuard,
     private readonly store: ObjectCalls,
-    private readonly concurrency: number,
-    private readonly limits = COPY_LIMITS,
-  ) {
-    this.multiparts = new Multiparts(store);
-  }
+    private readonly multiparts: Multiparts,
+    private readonly limits: CopyLimits & { concurrency: number },
+  ) {}
 
   /**
    * Undefined for what is to be downloaded: another source than S3, one that must be read to be checked or may not be looked at, and a
@@ -53,7 +49,7 @@ export class ServerCopy {
       ...(contentType !== undefined && { contentType }),
       ...(contentEncoding !== undefined && { contentEncoding }),
     };
-    const etag = await this.unlessRefused(from, source, { at, attemptId, attributes }, work, onBytes);
+    const etag = await this.unlessRefused(from, source, { taskId: task.taskId, at, attemptId, attributes }, work, onBytes);
     if (etag === undefined) return undefined;
     onBytes(source.size);
     return { success: true, bytesProcessed: source.size, etag, ...(sha256 !== undefined && { sha256 }) };
@@ -96,7 +92,7 @@ export class ServerCopy {
     let copied = 0;
     return this.multiparts.run(request, copying, async (uploadId) => {
       const parts = await sendAll(copyRanges(size, this.limits), {
-        concurrency: this.concurrency,
+        concurrency: this.limits.concurrency,
         work: copying,
         send: async (range) => {
           const part = await this.store.copyPart({ ...from, etag }, request.at, uploadId, range, copying.signal);

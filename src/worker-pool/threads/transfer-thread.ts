@@ -1,9 +1,11 @@
 import type { Agent } from 'undici';
+import { COPY_LIMITS } from '../domain/copy-plan.js';
 import type { FromThreadMessage, ThreadSettings, ToThreadMessage } from '../protocol/thread-messages.schema.js';
 import { AskedAccesses } from './asked-accesses.js';
 import { ExistingObjects } from './existing-objects.js';
 import { guardedAgent } from './guarded-agent.js';
 import { MemoryBudget } from './memory-budget.js';
+import { Multiparts } from './multiparts.js';
 import { ObjectStore } from './object-store.js';
 import { S3Requests } from './s3-requests.js';
 import { ServerCopy } from './server-copy.js';
@@ -33,11 +35,12 @@ export class TransferThread {
     // Of each task its uploads and, where that is in S3, its source: uploads that waited for the connections of sources would wait for ever.
     this.s3 = new S3Requests(this.accesses.known, settings.tasksPerWorker * (settings.uploadConcurrency + 1));
     const store = new ObjectStore(this.s3, { fullObjectCrc32 });
-    const uploader = new Uploader(store, new MemoryBudget(settings.memoryBytes), {
+    const multiparts = new Multiparts(store, send);
+    const uploader = new Uploader(store, multiparts, new MemoryBudget(settings.memoryBytes), {
       concurrency: settings.uploadConcurrency,
       fullObjectCrc32,
     });
-    const copy = new ServerCopy(guard, store, settings.uploadConcurrency);
+    const copy = new ServerCopy(guard, store, multiparts, { ...COPY_LIMITS, concurrency: settings.uploadConcurrency });
     const sources = new SourceOpener(guard, this.agent, this.s3);
     const transfer = new Transfer(sources, new ExistingObjects(store), uploader, copy, settings);
     this.runner = new TaskRunner(transfer, settings.taskTimeoutMs, send);

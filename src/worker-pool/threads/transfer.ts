@@ -104,6 +104,7 @@ export class Transfer {
       onRead();
     }
     const request = {
+      taskId: task.taskId,
       at: { bucket: task.s3Bucket, key: task.s3Key },
       size,
       attemptId,

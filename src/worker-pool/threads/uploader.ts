@@ -2,7 +2,7 @@ import type { StoredObject } from '../domain/object-metadata.js';
 import type { S3Location } from '../domain/s3-uri.js';
 import { combinedCrc32, hex32 } from './crc.js';
 import type { MemoryBudget } from './memory-budget.js';
-import { Multiparts } from './multiparts.js';
+import type { Multiparts } from './multiparts.js';
 import type { ObjectAttributes, ObjectCalls } from './object-store.js';
 import { fillParts, type FilledPart } from './part-filler.js';
 import type { UploadedPart } from './s3-answers.js';
@@ -10,6 +10,7 @@ import { sendAll } from './send-all.js';
 import { SinglePut } from './single-put.js';
 
 export interface UploadRequest {
+  taskId: string;
   at: S3Location;
   /** Bytes, if known. */
   size: number | undefined;
@@ -41,15 +42,14 @@ export interface Uploaded {
  *                        └─ no → Create → parts, `concurrency` at a time → verify → Complete
  */
 export class Uploader {
-  private readonly multiparts: Multiparts;
   private readonly single: SinglePut;
 
   constructor(
     private readonly store: ObjectCalls,
+    private readonly multiparts: Multiparts,
     private readonly budget: MemoryBudget,
     private readonly settings: { concurrency: number; fullObjectCrc32: boolean },
   ) {
-    this.multiparts = new Multiparts(store);
     this.single = new SinglePut(store);
   }
 
@@ -73,10 +73,10 @@ export class Uploader {
     request: UploadRequest,
     work: AbortController,
   ): Promise<Uploaded> {
-    const { at, attemptId } = request;
+    const { taskId, at, attemptId } = request;
     let sha256 = '';
     const etag = await this.multiparts
-      .run({ at, attemptId, attributes: request.attributes() }, work, async (uploadId) => {
+      .run({ taskId, at, attemptId, attributes: request.attributes() }, work, async (uploadId) => {
         const sent = await this.sendParts(uploadId, all(first, rest), at, work);
         ({ sha256 } = request.verify());
         sent.sort((a, b) => a.part.number - b.part.number);

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { DescribeTableCommand, DescribeTimeToLiveCommand } from '@aws-sdk/client-dynamodb';
-import { GetObjectCommand, HeadBucketCommand, PutObjectCommand } from '@aws-sdk/client-s3';
+import { GetBucketLifecycleConfigurationCommand, GetObjectCommand, HeadBucketCommand, PutObjectCommand } from '@aws-sdk/client-s3';
 import { DescribeExecutionCommand, DescribeStateMachineCommand, SendTaskSuccessCommand, StartExecutionCommand } from '@aws-sdk/client-sfn';
 import { GetQueueAttributesCommand, ReceiveMessageCommand } from '@aws-sdk/client-sqs';
 import { GetCommand, PutCommand } from '@aws-sdk/lib-dynamodb';
@@ -67,6 +67,13 @@ describe('the embedded AWS', () => {
     );
     expect(definition).toContain('"HeartbeatSeconds": 33');
     expect(definition).toContain(aws.resources.jobsQueueUrl);
+  });
+
+  it('has a bucket that ends multipart uploads which a killed process left', async () => {
+    const { Rules } = await clients.s3.send(new GetBucketLifecycleConfigurationCommand({ Bucket: aws.resources.bucket }));
+    expect(Rules).toMatchObject([
+      { Status: 'Enabled', Filter: { Prefix: '' }, AbortIncompleteMultipartUpload: { DaysAfterInitiation: 7 } },
+    ]);
   });
 
   it('gives the service an environment that its configuration accepts', () => {

@@ -5,8 +5,10 @@ import {
   CompleteMultipartUploadCommand,
   CreateMultipartUploadCommand,
   DeleteObjectCommand,
+  GetBucketLifecycleConfigurationCommand,
   GetObjectCommand,
   HeadObjectCommand,
+  PutBucketLifecycleConfigurationCommand,
   PutObjectCommand,
   UploadPartCommand,
 } from '@aws-sdk/client-s3';
@@ -43,12 +45,20 @@ async function startUpload(s3: S3UnderTest, Key: string, bodies: Buffer[], more:
 }
 
 describe('a data folder', () => {
-  it('keeps buckets, objects and open uploads over a restart', async () => {
+  it('keeps buckets with their rules, objects and open uploads over a restart', async () => {
     const first = await start({ dataDir });
     await first.client().send(new PutObjectCommand({ Bucket: BUCKET, Key: 'ü/1', Body: 'bytes', Metadata: { a: 'b' } }));
     const done = await startUpload(first, 'done', [bytesOf(5 * MIB), bytesOf(10)]);
     await first.client().send(new CompleteMultipartUploadCommand(done));
     const open = await startUpload(first, 'open', [bytesOf(2_000)], { ChecksumAlgorithm: 'CRC32', ChecksumType: 'FULL_OBJECT' });
+    const rule = {
+      ID: 'rule',
+      Status: 'Enabled',
+      Filter: { Prefix: '' },
+      AbortIncompleteMultipartUpload: { DaysAfterInitiation: 7 },
+    } as const;
+    const given = { Bucket: BUCKET, LifecycleConfiguration: { Rules: [rule] } };
+    await first.client().send(new PutBucketLifecycleConfigurationCommand(given));
     await first.close();
 
     const second = await start({ dataDir, buckets: [] });
@@ -58,6 +68,7 @@ describe('a data folder', () => {
     expect(await client.send(new HeadObjectCommand({ Bucket: BUCKET, Key: 'done' }))).toMatchObject({ ContentLength: 5 * MIB + 10 });
     expect(second.endpoint.openUploads(BUCKET)).toEqual([{ key: 'open', uploadId: open.UploadId }]);
     expect(await client.send(new CompleteMultipartUploadCommand(open))).toHaveProperty('ChecksumCRC32');
+    expect((await client.send(new GetBucketLifecycleConfigurationCommand({ Bucket: BUCKET }))).Rules).toEqual([rule]);
   });
 
   it('holds the bytes of what exists and nothing else', async () => {

@@ -4,11 +4,14 @@ import {
   CreateBucketCommand,
   DeleteObjectCommand,
   DeleteObjectsCommand,
+  GetBucketLifecycleConfigurationCommand,
   GetObjectCommand,
   HeadBucketCommand,
   HeadObjectCommand,
+  PutBucketLifecycleConfigurationCommand,
   PutObjectCommand,
   type GetObjectCommandInput,
+  type LifecycleRule,
   type PutObjectCommandInput,
   type S3Client,
 } from '@aws-sdk/client-s3';
@@ -37,6 +40,22 @@ describe('buckets', () => {
       name: 'BucketAlreadyOwnedByYou',
       status: 409,
     });
+  });
+
+  it('give back the lifecycle rules they were given, and take none that are not rules', async () => {
+    const lifecycle = () => client.send(new GetBucketLifecycleConfigurationCommand({ Bucket: BUCKET }));
+    const give = (Rules: LifecycleRule[]) =>
+      client.send(new PutBucketLifecycleConfigurationCommand({ Bucket: BUCKET, LifecycleConfiguration: { Rules } }));
+    const none = { name: 'NoSuchLifecycleConfiguration', status: 404 };
+    expect(await failureOf(lifecycle())).toEqual(none);
+    expect(await failureOf(give([]))).toEqual({ name: 'MalformedXML', status: 400 });
+    expect(await failureOf(lifecycle())).toEqual(none);
+    const rules: LifecycleRule[] = [
+      { ID: 'a & b', Status: 'Enabled', Filter: { Prefix: '' }, AbortIncompleteMultipartUpload: { DaysAfterInitiation: 7 } },
+      { ID: 'old', Status: 'Disabled', Filter: { Prefix: 'tmp/' }, Expiration: { Days: 1 } },
+    ];
+    await give(rules);
+    expect((await lifecycle()).Rules).toEqual(rules);
   });
 
   it('that do not exist have no objects', async () => {

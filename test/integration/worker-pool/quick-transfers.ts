@@ -1,7 +1,9 @@
+import { COPY_LIMITS } from '../../../src/worker-pool/domain/copy-plan.js';
 import { ExistingObjects } from '../../../src/worker-pool/threads/existing-objects.js';
 import { guardedAgent } from '../../../src/worker-pool/threads/guarded-agent.js';
 import { BucketAccesses } from '../../../src/worker-pool/threads/bucket-accesses.js';
 import { MemoryBudget } from '../../../src/worker-pool/threads/memory-budget.js';
+import { Multiparts } from '../../../src/worker-pool/threads/multiparts.js';
 import { ObjectStore } from '../../../src/worker-pool/threads/object-store.js';
 import { S3Requests } from '../../../src/worker-pool/threads/s3-requests.js';
 import { ServerCopy } from '../../../src/worker-pool/threads/server-copy.js';
@@ -48,10 +50,17 @@ export class QuickTransfers {
     const s3Access = new S3Access(aws);
     const s3 = new S3Requests(new BucketAccesses((bucket) => s3Access.of(bucket)), CONNECTIONS);
     const store = new ObjectStore(s3, { fullObjectCrc32: true });
-    const uploader = new Uploader(store, new MemoryBudget(memoryMb * MIB), { concurrency: 4, fullObjectCrc32: true });
+    const multiparts = new Multiparts(store, () => {});
+    const uploader = new Uploader(store, multiparts, new MemoryBudget(memoryMb * MIB), { concurrency: 4, fullObjectCrc32: true });
     const settings = { destinationBuckets: access.destinationBuckets, stallTimeoutMs };
     const sources = new SourceOpener(guard, agent, s3);
-    const transfer = new Transfer(sources, new ExistingObjects(store), uploader, new ServerCopy(guard, store, 4), settings);
+    const transfer = new Transfer(
+      sources,
+      new ExistingObjects(store),
+      uploader,
+      new ServerCopy(guard, store, multiparts, { ...COPY_LIMITS, concurrency: 4 }),
+      settings,
+    );
     return new QuickTransfers(transfer, taskTimeoutMs, { close: () => Promise.all([agent.destroy(), s3.close()]) });
   }
 

@@ -5,6 +5,7 @@ import type { ChecksumAlgorithm } from '../../../src/shared/index.js';
 import type { PoolManagerService, TransferTask } from '../../../src/worker-pool/index.js';
 import { BucketAccesses } from '../../../src/worker-pool/threads/bucket-accesses.js';
 import { Digests } from '../../../src/worker-pool/threads/digests.js';
+import { Multiparts } from '../../../src/worker-pool/threads/multiparts.js';
 import { ObjectStore } from '../../../src/worker-pool/threads/object-store.js';
 import { S3Requests } from '../../../src/worker-pool/threads/s3-requests.js';
 import { ServerCopy } from '../../../src/worker-pool/threads/server-copy.js';
@@ -169,17 +170,17 @@ describe('a source in S3', () => {
 
   describe('too large for one copy', () => {
     const LARGE = pattern(2 * PART + 7);
+    /** What the pool hears. */
+    let told: object[];
+    beforeEach(() => void (told = []));
 
     function copy(task: TransferTask, work = new AbortController(), onBytes: (bytes: number) => void = () => {}) {
       const { access } = poolSettings();
       const store = new ObjectStore(requests, { fullObjectCrc32: true });
       const existing = store.head({ bucket: task.s3Bucket, key: task.s3Key }, work.signal);
-      return new ServerCopy(new SourceGuard(access), store, 2, { wholeBytes: PART, partBytes: PART }).tryCopy(
-        task,
-        existing,
-        work,
-        onBytes,
-      );
+      const multiparts = new Multiparts(store, ({ type, payload }) => told.push({ type, ...payload }));
+      const limits = { concurrency: 2, wholeBytes: PART, partBytes: PART };
+      return new ServerCopy(new SourceGuard(access), store, multiparts, limits).tryCopy(task, existing, work, onBytes);
     }
 
     it('is copied in ranges, with the checksum of the whole where S3 has it', async () => {
@@ -194,6 +195,18 @@ describe('a source in S3', () => {
         expect((await bench.head(task)).ContentType).toBe('text/plain');
       }
       expect(operations().filter((name) => name === 'UploadPartCopy')).toHaveLength(6);
+    });
+
+    it('tells the pool of its upload before its first part, and when it is ended', async () => {
+      const task = await source(LARGE);
+      const { taskId, s3Bucket: bucket, s3Key: key } = task;
+      const uploadId = expect.any(String);
+      const opened = { type: 'UPLOAD_OPENED', taskId, bucket, key, uploadId };
+      bench.endpoint.faults.add({ operation: 'UploadPartCopy', times: 1, action: { kind: 'fail', status: 403, code: 'AccessDenied' } });
+      expect(await copy(task)).toBeUndefined();
+      expect(told).toEqual([opened, { type: 'UPLOAD_CLOSED', taskId, uploadId }]);
+      expect(await copy(task)).toMatchObject({ success: true });
+      expect(told.slice(2)).toEqual([opened, { type: 'UPLOAD_CLOSED', taskId, uploadId }]);
     });
 
     it.each(['CreateMultipartUpload', 'UploadPartCopy', 'CompleteMultipartUpload'] as const)(

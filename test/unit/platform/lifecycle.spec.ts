@@ -137,6 +137,15 @@ describe('shutdown', () => {
     expect(clock.sleepers).toBe(0);
   });
 
+  it('tells each part when it should have stopped, so that those after it have time', async () => {
+    let told = 0;
+    register('worker-pool', { stop: (by) => void (told = by) });
+    await lifecycle.start();
+    const startedAt = clock.monotonicMs();
+    await shutDown();
+    expect(told).toBe(startedAt + BUDGET_MS * 0.95);
+  });
+
   it.each(['quiesce', 'drain', 'stop'] as const)('goes on when a part fails in %s', async (phase) => {
     register('batch-consumer', { [phase]: () => Promise.reject(new Error('broken')) });
     await lifecycle.start();

@@ -6,12 +6,12 @@ import type { ObjectCalls } from '../../../src/worker-pool/threads/object-store.
 import { FakeObjectStore } from '../../support/fakes/fake-object-store.js';
 
 const AT = { bucket: 'bucket', key: 'key' };
-const REQUEST = { at: AT, attemptId: 'attempt', attributes: { metadata: {} } };
+const REQUEST = { taskId: 'task', at: AT, attemptId: 'attempt', attributes: { metadata: {} } };
 const SENT = { parts: [{ number: 1, etag: 'e' }], bytes: 5 };
 /** As long as a thread that is told to abort a task may take. */
 const GRACE_MS = 5_000;
 
-function run(store: ObjectCalls, work = new AbortController(), multiparts = new Multiparts(store)): Promise<string> {
+function run(store: ObjectCalls, work = new AbortController(), multiparts = new Multiparts(store, () => {})): Promise<string> {
   return multiparts.run(REQUEST, work, async () => SENT);
 }
 
@@ -67,6 +67,41 @@ describe('Multiparts', () => {
     });
   });
 
+  describe('tells the pool', () => {
+    const toldBy = async (store: ObjectCalls) => {
+      const told: string[] = [];
+      const multiparts = new Multiparts(store, ({ type, payload }) => told.push(`${type} ${JSON.stringify(payload)}`));
+      const send = async () => {
+        told.push('parts');
+        return SENT;
+      };
+      await multiparts.run(REQUEST, new AbortController(), send).catch(() => undefined);
+      return told;
+    };
+    const opened = 'UPLOAD_OPENED {"taskId":"task","uploadId":"id","bucket":"bucket","key":"key"}';
+    const closed = 'UPLOAD_CLOSED {"taskId":"task","uploadId":"id"}';
+
+    it('of an upload before its first part is sent, and when it is completed', async () => {
+      expect(await toldBy(new FakeObjectStore())).toEqual([opened, 'parts', closed]);
+    });
+
+    it('when an upload is aborted, and only if S3 says so', async () => {
+      const complete = () => Promise.reject(new Error('no'));
+      expect(await toldBy(Object.assign(new FakeObjectStore(), { complete }))).toEqual([opened, 'parts', closed]);
+      const deaf = Object.assign(new FakeObjectStore(), { complete, abortMultipart: () => Promise.reject(new Error('no answer')) });
+      expect(await toldBy(deaf)).toEqual([opened, 'parts']);
+    });
+
+    it('of what a lost answer to Create left, when it cannot abort it', async () => {
+      const store = Object.assign(new FakeObjectStore(), {
+        createMultipart: () => Promise.reject(new TransferError('UPLOAD_FAILED', 'no answer', { retryable: true })),
+        openUploads: async () => ({ nowMs: 1_000_000, uploads: [{ uploadId: 'id', initiatedMs: 1_000_000 }] }),
+        abortMultipart: () => Promise.reject(new Error('no answer')),
+      });
+      expect(await toldBy(store)).toEqual([opened]);
+    });
+  });
+
   it('takes a Complete without an answer for done when the object is of its size and its attempt, and only then', async () => {
     const failure = new TransferError('UPLOAD_FAILED', 'S3 answered 404 NoSuchUpload', { retryable: true });
     for (const [size, attempt, done] of [
@@ -98,7 +133,7 @@ describe('Multiparts', () => {
       openUploads: hangs('look'),
       abortMultipart: hangs('abort'),
     });
-    const running = run(store, work, new Multiparts(store, quick));
+    const running = run(store, work, new Multiparts(store, () => {}, quick));
     await setImmediate();
     work.abort(new TransferError('ABORTED', 'no longer wanted', { retryable: true }));
     await expect(running).rejects.toMatchObject({ code: 'ABORTED' });
@@ -110,7 +145,7 @@ describe('Multiparts', () => {
       head: (...args: unknown[]) => hangs('head')(...args).catch(() => undefined),
       abortMultipart: hangs('abort'),
     });
-    await expect(run(failing, later, new Multiparts(failing, quick))).rejects.toThrow('no answer');
+    await expect(run(failing, later, new Multiparts(failing, () => {}, quick))).rejects.toThrow('no answer');
     expect(ended).toEqual(['create', 'look', 'head', 'abort']);
   });
 });

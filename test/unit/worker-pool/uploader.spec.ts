@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { setImmediate } from 'node:timers/promises';
 import { MAX_PARTS, MIN_PART_BYTES } from '../../../src/worker-pool/domain/part-plan.js';
 import { MemoryBudget } from '../../../src/worker-pool/threads/memory-budget.js';
+import { Multiparts } from '../../../src/worker-pool/threads/multiparts.js';
 import type { ObjectCalls } from '../../../src/worker-pool/threads/object-store.js';
 import { Uploader, type UploadRequest } from '../../../src/worker-pool/threads/uploader.js';
 import { FakeObjectStore } from '../../support/fakes/fake-object-store.js';
@@ -20,6 +21,7 @@ async function* single(bytes: Buffer): AsyncGenerator<Buffer, void> {
 
 function request(size: number | undefined, rest: Partial<UploadRequest> = {}): UploadRequest {
   return {
+    taskId: 'task',
     at: { bucket: 'bucket', key: 'key' },
     size,
     attemptId: 'attempt',
@@ -32,11 +34,15 @@ function request(size: number | undefined, rest: Partial<UploadRequest> = {}): U
   };
 }
 
+function uploaderOf(store: ObjectCalls, budget: MemoryBudget, concurrency: number): Uploader {
+  return new Uploader(store, new Multiparts(store, () => {}), budget, { concurrency, fullObjectCrc32: true });
+}
+
 describe('Uploader', () => {
   it('holds no more than the budget over all its uploads, and all of them end', async () => {
     const budget = new MemoryBudget(2 * MIN_PART_BYTES);
     const store = new FakeObjectStore();
-    const uploader = new Uploader(store, budget, { concurrency: 4, fullObjectCrc32: true });
+    const uploader = uploaderOf(store, budget, 4);
     let peak = 0;
     const watch = () => (peak = Math.max(peak, budget.heldBytes));
     const sizes = [4.5, 4.5, 4.5, 1, 0.25, 6].map((parts) => parts * MIN_PART_BYTES);
@@ -52,11 +58,7 @@ describe('Uploader', () => {
   it('sends so many parts at a time and no more, and completes them in order', async () => {
     const store = new FakeObjectStore();
     const bytes = 9 * MIN_PART_BYTES;
-    await new Uploader(store, new MemoryBudget(64 * MIN_PART_BYTES), { concurrency: 3, fullObjectCrc32: true }).upload(
-      body(bytes),
-      request(bytes),
-      new AbortController(),
-    );
+    await uploaderOf(store, new MemoryBudget(64 * MIN_PART_BYTES), 3).upload(body(bytes), request(bytes), new AbortController());
     expect(store.peakParts).toBe(3);
     expect(store.calls).toEqual(['create', 'complete 1,2,3,4,5,6,7,8,9']);
   });
@@ -72,11 +74,7 @@ describe('Uploader', () => {
     });
     // So little memory that a part is one byte.
     const upload = (bytes: number) =>
-      new Uploader(store, new MemoryBudget(2), { concurrency: 4, fullObjectCrc32: true }).upload(
-        single(Buffer.alloc(bytes)),
-        request(undefined),
-        new AbortController(),
-      );
+      uploaderOf(store, new MemoryBudget(2), 4).upload(single(Buffer.alloc(bytes)), request(undefined), new AbortController());
     await upload(MAX_PARTS);
     expect(Math.max(...numbers)).toBe(MAX_PARTS);
     expect(store.calls.splice(0)).toEqual(['create', expect.stringMatching(/^complete 1,2,.*,9999,10000$/)]);
@@ -91,7 +89,7 @@ describe('Uploader', () => {
       const verify = () => {
         throw new Error('another file');
       };
-      const upload = new Uploader(store, new MemoryBudget(2 * MIN_PART_BYTES), { concurrency: 4, fullObjectCrc32: true }).upload(
+      const upload = uploaderOf(store, new MemoryBudget(2 * MIN_PART_BYTES), 4).upload(
         body(bytes),
         request(undefined, { verify }),
         new AbortController(),
@@ -107,9 +105,7 @@ describe('Uploader', () => {
     let chunks = 0;
     Object.assign(store, { uploadPart: () => Promise.reject(new Error('denied')) });
     const endless = body(Infinity, () => (chunks += 1));
-    await expect(
-      new Uploader(store, budget, { concurrency: 4, fullObjectCrc32: true }).upload(endless, request(undefined), new AbortController()),
-    ).rejects.toThrow('denied');
+    await expect(uploaderOf(store, budget, 4).upload(endless, request(undefined), new AbortController())).rejects.toThrow('denied');
     expect(chunks).toBeLessThan(16);
     expect(store.calls).toEqual(['create', 'abort id']);
     expect(budget.heldBytes).toBe(0);
@@ -127,9 +123,7 @@ describe('Uploader', () => {
     });
     Object.assign(store, { uploadPart: (...[, , , signal]: Parameters<ObjectCalls['uploadPart']>) => Promise.reject(signal.reason) });
     const budget = new MemoryBudget(2 * MIN_PART_BYTES);
-    await expect(
-      new Uploader(store, budget, { concurrency: 4, fullObjectCrc32: true }).upload(body(2 * MIN_PART_BYTES), request(undefined), work),
-    ).rejects.toThrow('aborted');
+    await expect(uploaderOf(store, budget, 4).upload(body(2 * MIN_PART_BYTES), request(undefined), work)).rejects.toThrow('aborted');
     expect(store.calls).toEqual(['abort id']);
     expect(budget.heldBytes).toBe(0);
   });

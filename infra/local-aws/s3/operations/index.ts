@@ -1,7 +1,7 @@
 import type { Reply } from '../reply.js';
 import type { S3Operation, S3Request } from '../request.js';
 import type { Store } from '../store/store.js';
-import { createBucket, headBucket } from './buckets.js';
+import { createBucket, getLifecycle, headBucket, putLifecycle } from './buckets.js';
 import { completeMultipartUpload } from './complete.js';
 import { copyObject, uploadPartCopy } from './copy.js';
 import { listMultipartUploads, listObjectsV2, listParts } from './listings.js';
@@ -13,6 +13,8 @@ import { abortMultipartUpload, createMultipartUpload } from './uploads.js';
 export const OPERATIONS: Record<S3Operation, (request: S3Request, store: Store) => Reply | Promise<Reply>> = {
   CreateBucket: createBucket,
   HeadBucket: headBucket,
+  PutBucketLifecycleConfiguration: putLifecycle,
+  GetBucketLifecycleConfiguration: getLifecycle,
   ListObjectsV2: listObjectsV2,
   ListMultipartUploads: listMultipartUploads,
   DeleteObjects: deleteObjects,

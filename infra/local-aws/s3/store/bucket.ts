@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { s3Error } from '../errors.js';
 import type { BodyFiles } from './body-files.js';
 import {
+  lifecycleSchema,
   storedObjectSchema,
   storedPartSchema,
   uploadHeadSchema,
@@ -15,7 +16,7 @@ import type { Sidecars } from './sidecars.js';
 
 /**
  * The objects and open uploads of one bucket: an index in memory over sidecar files.
- *   objects/<sha256 of the key>.json     uploads/<upload id>/upload.json, <part number>.json
+ *   objects/<sha256 of the key>.json     uploads/<upload id>/upload.json, <part number>.json     lifecycle.json
  * Each change is one synchronous step; nothing awaits between a check and the change that relies on it.
  */
 export class Bucket {
@@ -23,6 +24,7 @@ export class Bucket {
   private readonly openUploads = new Map<string, Upload>();
   /** Keys in the order of listings; made anew after a key came or went. */
   private order: string[] | undefined;
+  private rules: string | undefined;
 
   constructor(
     readonly name: string,
@@ -31,6 +33,15 @@ export class Bucket {
   ) {
     sidecars.makeFolder(`${name}/objects`);
     this.load();
+  }
+
+  get lifecycle(): string | undefined {
+    return this.rules;
+  }
+
+  setLifecycle(rules: string): void {
+    this.sidecars.write(`${this.name}/lifecycle.json`, rules);
+    this.rules = rules;
   }
 
   find(key: string): StoredObject | undefined {
@@ -119,6 +130,8 @@ export class Bucket {
   }
 
   private load(): void {
+    if (this.sidecars.list(this.name).includes('lifecycle.json'))
+      this.rules = lifecycleSchema.parse(this.sidecars.read(`${this.name}/lifecycle.json`));
     for (const file of this.sidecars.list(`${this.name}/objects`)) {
       const object = storedObjectSchema.parse(this.sidecars.read(`${this.name}/objects/${file}`));
       this.objects.set(object.key, object);

@@ -46,6 +46,9 @@ export const storedPartSchema = z.object({
   piece: pieceSchema,
 });
 
+/** What is inside of the configuration's document. */
+export const lifecycleSchema = z.string();
+
 export type Piece = z.infer<typeof pieceSchema>;
 export type EntityHead = Omit<z.infer<typeof entitySchema>, 'key'>;
 export type StoredObject = z.infer<typeof storedObjectSchema>;
