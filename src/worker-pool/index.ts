@@ -2,4 +2,4 @@ export { PoolManagerService, type PoolOptions } from './adapters/pool-manager.se
 export { SourceReader, type OpenSourceOptions, type SourceStream } from './adapters/source-reader.js';
 export { TransferPool, type RunTaskOptions } from './application/transfer-pool.port.js';
 export { MAX_RETRY_AFTER_MS } from './domain/http-response.js';
-export { type PausedHost, type TaskFailure, type TaskOutcome, type TransferTask } from './domain/transfer-task.js';
+export { type TaskFailure, type TaskOutcome, type TransferTask } from './domain/transfer-task.js';
