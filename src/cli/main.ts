@@ -1,5 +1,9 @@
 #!/usr/bin/env node
-import { runCli } from './program.js';
+import { keepHeapsSmall } from '../platform/small-heaps.js';
+
+// Before anything else is loaded, for `serve`: hence the import below it.
+keepHeapsSmall();
+const { runCli } = await import('./program.js');
 
 // A reader that has seen enough (`jobs | head`) is no failure.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {

@@ -21,9 +21,10 @@ export type OpenThreadChannel = (listener: ThreadListener) => ThreadChannel;
 /**
  * JavaScript heap of a thread: the buffers of transfers lie outside of it, under their own budget. The young generation is small
  * because V8 lets a heap at its limit grow by little while it ends the thread: with the default size the objects promoted
- * meanwhile did not fit, and that aborts the whole process. One huge allocation may still do so.
+ * meanwhile did not fit, and that aborts the whole process. One huge allocation may still do so. Why
+ * no more than 4 MB: docs/decisions/0014.
  */
-const HEAP_LIMITS = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 16 };
+const HEAP_LIMITS = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 4 };
 
 /** A worker that runs `entry`, in the environment of this process. */
 export function workerChannel(entry: URL, settings: ThreadSettings): OpenThreadChannel {

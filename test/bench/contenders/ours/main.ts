@@ -1,3 +1,4 @@
+import { keepHeapsSmall } from '../../../../src/platform/small-heaps.js';
 import { PoolManagerService, type TransferTask } from '../../../../src/worker-pool/index.js';
 import { SilentLogger } from '../../../support/silent-logger.js';
 import type { PlannedFile } from '../../transfers/transfer-plan.js';
@@ -6,6 +7,8 @@ import { BUCKET } from '../node-contender.js';
 import { readOrders, sayDone, sayReadyAndWait } from '../node-side.js';
 import { ReadyThreads } from './ready-threads.js';
 
+// As the service does.
+keepHeapsSmall();
 const { files, limits } = await readOrders();
 const metrics = new ReadyThreads(limits.threads);
 const pool = new PoolManagerService(poolSettings(limits), new SilentLogger(), { metrics });
