@@ -216,6 +216,38 @@ const ALLOWED: readonly Mutation[] = [
 /** Nothing is visible in S3 that was not verified, and nothing is stored twice. */
 const STORED: readonly Mutation[] = [
   {
+    rule: 'takes a Complete without an answer for done when the object is of its size and its attempt, and only then',
+    fault: 'of any attempt',
+    file: `${THREADS}/multiparts.ts`,
+    find: "stored?.size === bytes && stored.metadata['upload-attempt'] === attemptId",
+    replace: 'stored?.size === bytes',
+    specs: ['unit/worker-pool/multiparts.spec.ts'],
+  },
+  {
+    rule: 'was done when the taken key holds its own attempt',
+    fault: 'an answer that was lost puts the object again',
+    file: `${THREADS}/single-put.ts`,
+    find: "stored?.metadata['upload-attempt'] === request.attemptId",
+    replace: 'stored === undefined',
+    specs: ['unit/worker-pool/single-put.spec.ts'],
+  },
+  {
+    rule: 'never gives one that may still be read, nor the same one twice',
+    fault: 'the buffer of a failed request goes to the next part',
+    file: `${THREADS}/memory-budget.ts`,
+    find: "after === 'reuse' && bytes",
+    replace: 'bytes',
+    specs: ['unit/worker-pool/memory-budget.spec.ts'],
+  },
+  {
+    rule: 'tells the CRC-32 of each part as its bytes came',
+    fault: 'of its last chunk alone',
+    file: `${THREADS}/part-filler.ts`,
+    find: 'checksum = crc32(rest.subarray(0, copied), checksum);',
+    replace: 'checksum = crc32(rest.subarray(0, copied));',
+    specs: ['unit/worker-pool/part-filler.spec.ts'],
+  },
+  {
     rule: 'verifies before anything becomes visible',
     fault: 'a multipart upload is completed unverified',
     file: `${THREADS}/uploader.ts`,

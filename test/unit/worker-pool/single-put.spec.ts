@@ -1,0 +1,83 @@
+import { describe, expect, it } from '@jest/globals';
+import type { StoredObject } from '../../../src/worker-pool/domain/object-metadata.js';
+import type { ObjectCalls } from '../../../src/worker-pool/threads/object-store.js';
+import { SinglePut, type SinglePutRequest } from '../../../src/worker-pool/threads/single-put.js';
+
+const CONTENT = { bytes: Buffer.from('hello') };
+const { signal } = new AbortController();
+const objectOf = (attempt: string): StoredObject => ({ size: 5, etag: '"there"', metadata: { 'upload-attempt': attempt } });
+
+function putting(ifFree: Awaited<ReturnType<ObjectCalls['putIfFree']>>, there?: StoredObject) {
+  const calls: string[] = [];
+  const single = new SinglePut({
+    put: async () => (calls.push('put'), '"put"'),
+    putIfFree: async () => (calls.push('put if free'), ifFree),
+  });
+  const put = (rest: Partial<SinglePutRequest> = {}) => {
+    const look = async () => (calls.push('look'), there);
+    const at = { bucket: 'bucket', key: 'key' };
+    return single.put(
+      { at, attemptId: 'ours', attributes: { metadata: {} }, mayReplace: false, look, isSame: () => false, ...rest },
+      CONTENT,
+      signal,
+    );
+  };
+  return { calls, put };
+}
+
+describe('one PutObject', () => {
+  it('goes to a free key without a look', async () => {
+    const { calls, put } = putting({ etag: '"free"' });
+    expect(await put()).toEqual({ etag: '"free"' });
+    expect(calls).toEqual(['put if free']);
+  });
+
+  it('is not conditional where the key has been looked at', async () => {
+    const { calls, put } = putting('taken');
+    expect(await put({ mayReplace: true })).toEqual({ etag: '"put"' });
+    expect(calls).toEqual(['put']);
+  });
+
+  it('was done when the taken key holds its own attempt', async () => {
+    const { calls, put } = putting('taken', objectOf('ours'));
+    expect(await put()).toEqual({ etag: '"there"' });
+    expect(calls).toEqual(['put if free', 'look']);
+  });
+
+  it('leaves alone what it would store, and writes over anything else', async () => {
+    const there = objectOf('theirs');
+    const same = putting('taken', there);
+    expect(await same.put({ isSame: () => true })).toEqual({ etag: '"there"', leftAlone: there });
+    expect(same.calls).toEqual(['put if free', 'look']);
+    for (const other of [there, undefined]) {
+      const { calls, put } = putting('taken', other);
+      expect(await put()).toEqual({ etag: '"put"' });
+      expect(calls).toEqual(['put if free', 'look', 'put']);
+    }
+  });
+
+  it('asks a store that knows no condition once', async () => {
+    const { calls, put } = putting('unknown condition');
+    await put();
+    await put();
+    expect(calls).toEqual(['put if free', 'put', 'put']);
+  });
+
+  it('ends with its task while it looks', async () => {
+    const work = new AbortController();
+    const single = new SinglePut({ put: async () => '', putIfFree: async () => 'taken' });
+    const look = async () => {
+      work.abort(new Error('aborted'));
+      return undefined;
+    };
+    const request = {
+      at: { bucket: 'b', key: 'k' },
+      attemptId: 'ours',
+      attributes: { metadata: {} },
+      mayReplace: false,
+      look,
+      isSame: () => false,
+    };
+    await expect(single.put(request, CONTENT, work.signal)).rejects.toThrow('aborted');
+  });
+});
