@@ -27,7 +27,8 @@ const GAUGES = {
   batches_running: ['Batches in hand', []],
   batches_over_twice_ttl: ['Running batches of the fleet without a heartbeat for more than twice their TTL: must be 0', []],
   worker_pool_threads: ['Threads that are ready', []],
-  worker_pool_busy: ['Transfers running', []],
+  worker_pool_busy: ['Transfers in hand, twice the places at most', []],
+  worker_pool_reading: ['Sources being read', []],
   worker_pool_queued: ['Transfers waiting for a place', []],
 } as const;
 

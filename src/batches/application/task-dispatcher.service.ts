@@ -156,10 +156,12 @@ export class TaskDispatcherService {
         {
           signal: source.signal,
           onProgress: () => {
+            this.gate.serves(host, this.clock.monotonicMs());
             this.signs.note();
             source.onProgress();
           },
           onRead: () => {
+            this.gate.serves(host, this.clock.monotonicMs());
             leavePlace();
             this.fill();
           },
@@ -193,7 +195,8 @@ export class TaskDispatcherService {
   private settle(dispatched: Dispatched, outcome: TaskOutcome, startedAt: MonotonicMs): void {
     if (!outcome.success && outcome.error.code === 'ABORTED') return;
     this.signs.note();
-    const isServed = outcome.success || (!outcome.error.retryable && outcome.error.httpStatus !== undefined);
+    // Bytes are service, whatever became of them.
+    const isServed = outcome.success || outcome.bytesProcessed > 0 || (!outcome.error.retryable && outcome.error.httpStatus !== undefined);
     if (isServed) this.gate.serves(dispatched.host, this.clock.monotonicMs());
     if (!outcome.success) this.pauseHost(dispatched, outcome.error, startedAt);
     if (!outcome.success && this.mayRetry(dispatched, outcome.error)) return void this.retryLater(dispatched);

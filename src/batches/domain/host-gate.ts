@@ -95,7 +95,7 @@ export class HostGate {
     return { isNews };
   }
 
-  /** The host answered, with a file or with why there is none. */
+  /** The host answered: with bytes of a file, or with why there is none. */
   serves(name: string | undefined, now: MonotonicMs): void {
     const host = this.find(name);
     if (name === undefined || host === undefined) return;

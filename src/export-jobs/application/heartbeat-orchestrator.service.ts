@@ -33,8 +33,8 @@ interface Look {
 type BeatTimes = (job: ExportJobEntity) => MonotonicMs[];
 const AT_ONCE: MonotonicMs = 0;
 
-/** The index finds the jobs of the whole turn first; no slot lies before this. */
-const LOOK_MS = 1_000;
+/** The index finds the jobs of the whole turn first, 5,000 of them in about 2 s on busy cores; no slot lies before this. */
+const LOOK_MS = 3_000;
 /** Share of a turn that the look may take before the beats go on without it. */
 const LOOK_SHARE = 1 / 3;
 /** A turn of many tables and jobs may take this long beyond its interval before health speaks of it. */

@@ -145,20 +145,30 @@ export class PoolManagerService extends TransferPool {
     }
     if (this.threads.every((thread) => thread.isGone)) for (const lost of this.queue.splice(0)) lost.settle(failedOutcome(threadLost()));
     this.metrics?.gauge('worker_pool_threads', this.threads.filter((thread) => thread.isReady).length);
+    this.metrics?.gauge('worker_pool_busy', this.taken);
     this.metrics?.gauge(
-      'worker_pool_busy',
-      this.threads.reduce((sum, thread) => sum + thread.inHand, 0),
+      'worker_pool_reading',
+      this.sum((thread) => thread.reading),
     );
     this.metrics?.gauge('worker_pool_queued', this.queue.length);
   }
 
+  /** Tasks that threads have in hand. */
+  private get taken(): number {
+    return this.sum((thread) => thread.inHand);
+  }
+
+  private sum(of: (thread: PoolThread) => number): number {
+    return this.threads.reduce((sum, thread) => sum + of(thread), 0);
+  }
+
+  /** The one that reads least has a free place soonest; of several, the one with the least on its way to S3. */
   private leastBusy(): PoolThread | undefined {
-    return this.threads
-      .filter((thread) => thread.isReady && thread.reading < this.tasksPerWorker && thread.inHand < this.tasksPerWorker * IN_HAND_PER_PLACE)
-      .reduce<PoolThread | undefined>(
-        (least, thread) => (least === undefined || thread.reading < least.reading ? thread : least),
-        undefined,
-      );
+    if (this.taken >= this.maxInHand) return undefined;
+    const [least] = this.threads
+      .filter((thread) => thread.isReady && thread.reading < this.tasksPerWorker)
+      .toSorted((a, b) => a.reading - b.reading || a.inHand - b.inHand);
+    return least;
   }
 
   private answerStarts(): void {

@@ -19,10 +19,13 @@ export class ExistingObjects {
     return this.jobs.has(jobId);
   }
 
-  /** Undefined when there is none, or when we may not or cannot see it. Does not reject. */
-  async look({ jobId, s3Bucket, s3Key }: TransferTask, signal: AbortSignal): Promise<StoredObject | undefined> {
+  /**
+   * Undefined when there is none, or when we may not or cannot see it. Does not reject.
+   * @param attemptId of an object that may be there because its own answer was lost: that says nothing of the job's other keys
+   */
+  async look({ jobId, s3Bucket, s3Key }: TransferTask, signal: AbortSignal, attemptId?: string): Promise<StoredObject | undefined> {
     const stored = await this.store.head({ bucket: s3Bucket, key: s3Key }, signal);
-    if (stored !== undefined) this.remember(jobId);
+    if (stored !== undefined && (attemptId === undefined || stored.metadata['upload-attempt'] !== attemptId)) this.remember(jobId);
     return stored;
   }
 

@@ -21,12 +21,14 @@ export interface ObjectAttributes {
 export interface Content {
   bytes: Buffer;
   crc32?: number | undefined;
+  /** Called when a try has failed: a socket may still read the bytes. */
+  onFailure?: () => void;
 }
 
 /** Said with a 4xx, and yet another try of the whole task may succeed. */
 const PASSING_ERRORS = new Set(['BadDigest', 'NoSuchUpload']);
 /** What stores say of a header they do not know; the same PutObject without it tells whether it was that. */
-const UNKNOWN_CONDITION = new Set(['NotImplemented', 'InvalidArgument', 'InvalidRequest']);
+const UNKNOWN_CONDITION = new Set(['InvalidArgument', 'InvalidRequest']);
 
 /** The S3 calls of an upload, with errors of our own: `UPLOAD_FAILED`, or the reason of the signal. */
 export class ObjectStore {
@@ -38,7 +40,7 @@ export class ObjectStore {
   /** What is stored under the key. Undefined when nothing is, or when we may not or cannot see it: then it is not relied on. */
   async head(at: S3Location, signal: AbortSignal): Promise<StoredObject | undefined> {
     try {
-      const { headers } = await this.requests.send({ method: 'HEAD', ...at, signal });
+      const { headers } = await this.requests.send({ method: 'HEAD', ...at, patienceMs: LOOK_PATIENCE_MS, signal });
       return { size: Number(headers['content-length']), etag: headers.etag ?? '', metadata: metadataOf(headers) };
     } catch {
       return undefined;
@@ -108,7 +110,7 @@ export class ObjectStore {
       } catch (error) {
         if (!(error instanceof S3Error)) throw error;
         if (error.status === 412) return 'taken';
-        if (UNKNOWN_CONDITION.has(error.code)) return 'unknown condition';
+        if (error.status === 501 || UNKNOWN_CONDITION.has(error.code)) return 'unknown condition';
         throw error;
       }
     });
@@ -116,13 +118,13 @@ export class ObjectStore {
 
   private async putOnce(
     at: S3Location,
-    { bytes, crc32 }: Content,
+    { bytes, crc32, onFailure }: Content,
     attributes: ObjectAttributes,
     signal: AbortSignal,
     condition: Record<string, string> = {},
   ): Promise<string> {
     const headers = { ...described(attributes), ...checksumHeader(crc32), ...condition };
-    const { headers: answer } = await this.requests.send({ method: 'PUT', ...at, headers, body: bytes, waitsOut: true, signal });
+    const { headers: answer } = await this.requests.send({ method: 'PUT', ...at, headers, body: bytes, onFailure, waitsOut: true, signal });
     return answer.etag ?? '';
   }
 
@@ -148,6 +150,7 @@ export class ObjectStore {
         query,
         headers: checksumHeader(part.crc32),
         body: part.bytes,
+        onFailure: part.onFailure,
         waitsOut: true,
         signal,
       });
@@ -206,6 +209,8 @@ export type ObjectCalls = Pick<ObjectStore, keyof ObjectStore>;
 const METADATA = 'x-amz-meta-';
 const FULL_OBJECT = { 'x-amz-checksum-type': 'FULL_OBJECT' };
 
+/** A source may be waiting with its answer; and what is not seen in time is not relied on. */
+const LOOK_PATIENCE_MS = 10_000;
 /** How long S3 may take to copy 5 GiB. */
 const COPY_PATIENCE_MS = 600_000;
 /** Of the source's own metadata and tags nothing is taken over: a copy is what a download would have stored. */

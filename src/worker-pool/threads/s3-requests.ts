@@ -21,6 +21,8 @@ export interface S3Request {
   signal: AbortSignal;
   /** How long S3 may think before it answers; default 60,000 ms and 10 ms more for each KB of the body. */
   patienceMs?: number;
+  /** Called when a try has failed: a socket may still read its body. */
+  onFailure?: (() => void) | undefined;
   /** Whether S3's wish to be asked less is waited out here, within the signal; otherwise it counts as any other failure. */
   waitsOut?: boolean;
 }
@@ -140,6 +142,7 @@ export class S3Requests {
       try {
         return { ...(await read(await this.sendOnce(request))), isOnly };
       } catch (error) {
+        request.onFailure?.();
         request.signal.throwIfAborted();
         const cause = error instanceof S3Error ? error : new S3Error(codeOf(error), undefined, { cause: error });
         const waitsOut = request.waitsOut === true && cause.isThrottling;

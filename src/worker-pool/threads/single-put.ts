@@ -22,27 +22,37 @@ export interface SinglePutRequest {
  *   else → PutObject if the key is free ─ taken → HEAD ─ of this attempt: an answer was lost → done
  *                        │                             ├ what this would store → left alone
  *                        │                             └ another, or not to be seen → PutObject
- *                        └ the store knows no such condition → PutObject, now and from now on
+ *                        └ refused, as by a store that knows no such condition → PutObject; if that works: from now on HEAD first
  */
 export class SinglePut {
-  private knowsConditions = true;
+  /** Buckets of a store that knows no condition. */
+  private readonly unconditional = new Set<string>();
 
   constructor(private readonly store: Pick<ObjectCalls, 'put' | 'putIfFree'>) {}
 
   /** The ETag, or the object that was there and was left alone. @throws as ObjectStore */
-  async put(request: SinglePutRequest, content: Content, signal: AbortSignal): Promise<{ etag: string; leftAlone?: StoredObject }> {
+  async put(request: SinglePutRequest, content: Content, signal: AbortSignal): Promise<PutOutcome> {
     const { at, attributes, mayReplace } = request;
-    if (!mayReplace && this.knowsConditions) {
-      const answer = await this.store.putIfFree(at, content, attributes, signal);
-      if (answer === 'unknown condition') this.knowsConditions = false;
-      else if (answer !== 'taken') return answer;
-      else {
-        const stored = await request.look();
-        signal.throwIfAborted();
-        if (stored?.metadata['upload-attempt'] === request.attemptId) return { etag: stored.etag };
-        if (stored !== undefined && request.isSame(stored)) return { etag: stored.etag, leftAlone: stored };
-      }
-    }
-    return { etag: await this.store.put(at, content, attributes, signal) };
+    if (mayReplace) return { etag: await this.store.put(at, content, attributes, signal) };
+    if (this.unconditional.has(at.bucket)) return this.putOverLooked(request, content, signal);
+    const answer = await this.store.putIfFree(at, content, attributes, signal);
+    if (answer === 'taken') return this.putOverLooked(request, content, signal);
+    if (answer !== 'unknown condition') return answer;
+    const etag = await this.store.put(at, content, attributes, signal);
+    this.unconditional.add(at.bucket);
+    return { etag };
   }
+
+  private async putOverLooked(request: SinglePutRequest, content: Content, signal: AbortSignal): Promise<PutOutcome> {
+    const stored = await request.look();
+    signal.throwIfAborted();
+    if (stored?.metadata['upload-attempt'] === request.attemptId) return { etag: stored.etag };
+    if (stored !== undefined && request.isSame(stored)) return { etag: stored.etag, leftAlone: stored };
+    return { etag: await this.store.put(request.at, content, request.attributes, signal) };
+  }
+}
+
+interface PutOutcome {
+  etag: string;
+  leftAlone?: StoredObject;
 }

@@ -32,8 +32,9 @@ export class TransferThread {
     const guard = new SourceGuard(settings);
     this.agent = guardedAgent(guard, settings.connectionsPerHost);
     this.accesses = new AskedAccesses(send);
-    // Of each task its uploads and, where that is in S3, its source: uploads that waited for the connections of sources would wait for ever.
-    this.s3 = new S3Requests(this.accesses.known, settings.tasksPerWorker * (settings.uploadConcurrency + 1));
+    // Of each place the uploads of its task and of the one that has been read before, and, where that is in S3, its source: uploads that
+    // waited for the connections of sources would wait for ever.
+    this.s3 = new S3Requests(this.accesses.known, settings.tasksPerWorker * (2 * settings.uploadConcurrency + 1));
     const store = new ObjectStore(this.s3, { fullObjectCrc32 });
     const multiparts = new Multiparts(store, send);
     const uploader = new Uploader(store, multiparts, new MemoryBudget(settings.memoryBytes), {

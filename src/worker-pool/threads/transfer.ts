@@ -110,7 +110,7 @@ export class Transfer {
       attemptId,
       attributes,
       mayReplace,
-      look: () => this.existing.look(task, work.signal),
+      look: () => this.existing.look(task, work.signal, attemptId),
       isSame: (stored: StoredObject, bytes: number) => isSameObject(stored, task, { ...source, size: bytes }),
       verify: () => digests.verify(),
     };

@@ -89,9 +89,9 @@ export class Uploader {
 
   private sendParts(uploadId: string, parts: AsyncIterable<FilledPart>, at: S3Location, work: AbortController): Promise<SentPart[]> {
     const send = (filled: FilledPart) =>
-      holding(filled, async ({ bytes, crc32 }) => {
-        const part = await this.store.uploadPart(at, uploadId, filled, work.signal);
-        return { size: bytes.length, crc32, part };
+      holding(filled, async (content) => {
+        const part = await this.store.uploadPart(at, uploadId, content, work.signal);
+        return { size: content.bytes.length, crc32: content.crc32, part };
       });
     return sendAll(parts, { concurrency: this.settings.concurrency, work, send });
   }
@@ -103,11 +103,12 @@ interface SentPart {
   part: UploadedPart;
 }
 
-/** Only a buffer that S3 has taken whole has no reader left. */
-async function holding<T>(part: FilledPart, send: (part: FilledPart) => Promise<T>): Promise<T> {
+/** A buffer whose one request S3 has answered has no reader left; the socket of one that failed may still read it. */
+async function holding<T>(part: FilledPart, send: (part: FilledPart & { onFailure: () => void }) => Promise<T>): Promise<T> {
+  let mayReuse = true;
   try {
-    const sent = await send(part);
-    part.release('reuse');
+    const sent = await send({ ...part, onFailure: () => (mayReuse = false) });
+    if (mayReuse) part.release('reuse');
     return sent;
   } finally {
     part.release();

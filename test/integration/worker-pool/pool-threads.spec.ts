@@ -98,6 +98,17 @@ describe('the worker pool', () => {
     for (const { abort } of [...read, ...next]) abort();
   });
 
+  it('spreads the tasks over its threads, those that have been read included', async () => {
+    const pool = await started({ size: 2, tasksPerWorker: 2 });
+    await eventually(() => metrics.values['worker_pool_threads'] === 2);
+    const [one, other] = [await running(pool, 'read'), await running(pool, 'read')];
+    expect(metrics.values).toMatchObject({ worker_pool_busy: 2, worker_pool_reading: 0 });
+    expect(await run(pool, 'exit')).toMatchObject(lost);
+    expect(await Promise.race([one.outcome, other.outcome])).toMatchObject(lost);
+    expect(metrics.values['worker_pool_busy']).toBe(1);
+    for (const { abort } of [one, other]) abort();
+  });
+
   it('aborts one task and lets its neighbours go on', async () => {
     const pool = await started();
     const [one, other] = [await running(pool, 'wait'), await running(pool, 'wait')];

@@ -7,6 +7,8 @@ import {
 } from '../../../src/worker-pool/index.js';
 import { settled } from '../fake-clock.js';
 
+type FakeFailure = Partial<TaskFailure> & Pick<TaskFailure, 'code' | 'retryable'> & { bytesProcessed?: number };
+
 interface RunningTask {
   task: TransferTask;
   options: RunTaskOptions;
@@ -56,8 +58,8 @@ export class FakeTransferPool extends TransferPool {
     return this.#end(keyEnd, { success: true, bytesProcessed: 10, etag: '"etag"', sha256: 'sha' });
   }
 
-  fail(error: Partial<TaskFailure> & Pick<TaskFailure, 'code' | 'retryable'>, keyEnd = ''): Promise<void> {
-    return this.#end(keyEnd, failure(error));
+  fail({ bytesProcessed = 0, ...error }: FakeFailure, keyEnd = ''): Promise<void> {
+    return this.#end(keyEnd, { ...failure(error), bytesProcessed });
   }
 
   /** Until no task runs any more, those started meanwhile included. */

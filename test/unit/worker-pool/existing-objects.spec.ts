@@ -16,6 +16,14 @@ describe('objects under the keys of a job', () => {
     expect([existing.areLikely(task('job')), existing.areLikely(task('other'))]).toEqual([true, false]);
   });
 
+  it('are not likely because of one whose own answer was lost', async () => {
+    const existing = new ExistingObjects({ head: async () => ({ size: 1, etag: 'etag', metadata: { 'upload-attempt': 'ours' } }) });
+    await existing.look(task('job'), signal, 'ours');
+    expect(existing.areLikely(task('job'))).toBe(false);
+    await existing.look(task('job'), signal, 'another');
+    expect(existing.areLikely(task('job'))).toBe(true);
+  });
+
   it('are remembered of the hundred jobs that met one last', async () => {
     const existing = new ExistingObjects({ head: async () => ({ size: 1, etag: 'etag', metadata: {} }) });
     for (let job = 0; job < 100; job++) await existing.look(task(`job-${job}`), signal);

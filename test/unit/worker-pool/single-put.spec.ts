@@ -56,11 +56,31 @@ describe('one PutObject', () => {
     }
   });
 
-  it('asks a store that knows no condition once', async () => {
-    const { calls, put } = putting('unknown condition');
+  it('asks a bucket that knows no condition once, and looks first from then on', async () => {
+    const there = objectOf('theirs');
+    const { calls, put } = putting('unknown condition', there);
     await put();
+    expect(await put({ isSame: () => true })).toMatchObject({ leftAlone: there });
     await put();
-    expect(calls).toEqual(['put if free', 'put', 'put']);
+    expect(calls).toEqual(['put if free', 'put', 'look', 'look', 'put']);
+    await put({ at: { bucket: 'other', key: 'key' } });
+    expect(calls.slice(5)).toEqual(['put if free', 'put']);
+  });
+
+  it('does not take a refusal that has other reasons for an unknown condition', async () => {
+    const calls: string[] = [];
+    const refused = () => Promise.reject(new Error('no such KMS key'));
+    const single = new SinglePut({ put: refused, putIfFree: async () => (calls.push('put if free'), 'unknown condition' as const) });
+    const request = {
+      at: { bucket: 'b', key: 'k' },
+      attemptId: 'ours',
+      attributes: { metadata: {} },
+      mayReplace: false,
+      look: async () => undefined,
+      isSame: () => false,
+    };
+    for (let time = 1; time <= 2; time++) await expect(single.put(request, CONTENT, signal)).rejects.toThrow('no such KMS key');
+    expect(calls).toEqual(['put if free', 'put if free']);
   });
 
   it('ends with its task while it looks', async () => {

@@ -83,6 +83,25 @@ describe('Uploader', () => {
     expect(store.calls).toEqual(['create', 'abort id']);
   });
 
+  it('uses a buffer again only when S3 answered its one request: the socket of a failed one may still read it', async () => {
+    const budget = new MemoryBudget(64 * MIN_PART_BYTES);
+    await budget.take(1, new AbortController().signal);
+    for (const [failures, spareBytes] of [
+      [1, 0],
+      [0, MIN_PART_BYTES],
+    ]) {
+      const store = new FakeObjectStore();
+      Object.assign(store, {
+        put: async (...[, content]: Parameters<ObjectCalls['put']>) => {
+          for (let failure = 0; failure < (failures ?? 0); failure++) content.onFailure?.();
+          return 'etag';
+        },
+      });
+      await uploaderOf(store, budget, 4).upload(single(Buffer.from('hello')), request(undefined), new AbortController());
+      expect(budget.spareBytes).toBe(spareBytes);
+    }
+  });
+
   it('verifies before anything becomes visible', async () => {
     for (const bytes of [10, 2 * MIN_PART_BYTES]) {
       const store = new FakeObjectStore();

@@ -246,6 +246,39 @@ describe('a host that only ever asks for patience', () => {
     }
   });
 
+  it.each([
+    { what: 'a download in progress', serve: async () => pool.progress(1_000) },
+    { what: 'a source that was read', serve: async () => pool.read('long/0') },
+  ])('is not given up while it serves: $what', async ({ serve }) => {
+    create(2);
+    const long = add(new Source('long', 1));
+    const source = add(new Source('a', 100));
+    for (let minute = 0; minute < 20; minute++) {
+      while (runningKeys().some((key) => key.startsWith('a/')))
+        await pool.fail(
+          TOLD,
+          runningKeys().find((key) => key.startsWith('a/')),
+        );
+      if (minute % 10 === 5) await serve();
+      await clock.advance(62_000);
+    }
+    expect(source.results.filter(({ result }) => !result.success && result.error.code === 'SOURCE_REFUSES')).toEqual([]);
+    for (const { abort } of [long, source]) abort.abort();
+    await settled();
+  });
+
+  it('is not given up for what S3 does: a file that was read whole is service', async () => {
+    create(1);
+    const source = add(new Source('a', 100));
+    for (let minute = 0; minute < 20; minute++) {
+      await pool.fail(minute % 5 === 0 ? { code: 'UPLOAD_FAILED', retryable: true, bytesProcessed: 10 } : TOLD);
+      await clock.advance(62_000);
+    }
+    expect(source.results.filter(({ result }) => !result.success && result.error.code === 'SOURCE_REFUSES')).toEqual([]);
+    source.abort.abort();
+    await settled();
+  });
+
   it('fails nothing any more when a drain has begun', async () => {
     const source = add(new Source('a', 100));
     await refuseFor(15);
