@@ -40,7 +40,9 @@ function withinOr(words: string, isWithin: boolean): boolean {
 
 endOnSignal();
 try {
-  if (!(await run(parseOptions(process.argv.slice(2))))) process.exitCode = 1;
+  const argv = process.argv.slice(2);
+  if (argv.includes('--help')) process.stdout.write(USAGE);
+  else if (!(await run(parseOptions(argv)))) process.exitCode = 1;
 } catch (error) {
   if (!(error instanceof UsageError) && !(error instanceof BenchError)) throw error;
   process.stderr.write(error instanceof UsageError ? `${error.message}\n${USAGE}` : `${error.message}\n`);

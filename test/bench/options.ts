@@ -94,7 +94,8 @@ function parsed(argv: readonly string[]) {
       },
     });
   } catch (cause) {
-    throw new UsageError((cause as Error).message, { cause });
+    // Node's own words, without what it says of arguments that begin with a dash.
+    throw new UsageError((cause as Error).message.replace(/(?<=\.) To specify.*$/s, ''), { cause });
   }
 }
 

@@ -75,11 +75,11 @@ export async function benchLoop(options: LoopOptions): Promise<boolean> {
 }
 
 /**
- * A coordinator that starts beats every job at once, as its former owner may be long gone, and a second time at its slot: so many beats at
- * a time wait for each other, and the next turn for them. From the fourth on they are at their slots.
+ * A coordinator that starts beats every job at once, as its former owner may be long gone, and a second time at its slot. With so many
+ * that is more than the rate allows in a turn: it takes the next four to work off what it is behind.
  */
 function isUnderWay(samples: Samples, tokens: number): boolean {
-  return sumOf(samples, 'tasks_total') > 0 && sumOf(samples, 'heartbeat_sent_total') >= 4 * tokens;
+  return sumOf(samples, 'tasks_total') > 0 && sumOf(samples, 'heartbeat_sent_total') >= 6 * tokens;
 }
 
 async function watch(world: ServiceWorld, { tokens, seconds }: LoopOptions): Promise<LoopResult> {
