@@ -1,15 +1,13 @@
 import { AppError, SystemClock, type AppLogger, type Metrics, type MonotonicMs } from '../../shared/index.js';
 import { TransferPool, type RunTaskOptions } from '../application/transfer-pool.port.js';
 import type { TaskOutcome, TransferTask } from '../domain/transfer-task.js';
+import { IN_HAND_PER_PLACE } from '../domain/places.js';
 import { transferTaskSchema } from '../protocol/thread-messages.schema.js';
 import { threadSettings, type PoolSettings } from './pool-settings.js';
 import { S3Access } from './s3-access.js';
 import { ABORTED, failedOutcome, POOL_TIMINGS, PoolThread, threadLost, type PoolTimings, type TaskInHand } from './pool-thread.js';
 import { inlineChannel, workerChannel } from './thread-channel.js';
 import { UploadReaper } from './upload-reaper.js';
-
-/** Of these one is read and the other, read whole, on its way to S3. More would pile up in front of a slow S3. */
-const IN_HAND_PER_PLACE = 2;
 
 export interface PoolOptions {
   metrics?: Metrics | undefined;

@@ -5,6 +5,7 @@ import type { TaskOutcome, TransferTask } from './transfer-task.js';
 /** S3 allows 2 KB of user metadata, names and values together, in ASCII. */
 const MAX_METADATA_BYTES = 2_048;
 const MAX_SOURCE_URL = 1_024;
+const UPLOAD_ATTEMPT = 'upload-attempt';
 
 /** What a source told of itself, as far as it identifies one version of its content. */
 export interface SourceVersion {
@@ -27,7 +28,7 @@ export function objectMetadata(
   sha256: string | undefined,
 ): Record<string, string> {
   const wanted: [string, string | undefined][] = [
-    ['upload-attempt', uploadAttemptId],
+    [UPLOAD_ATTEMPT, uploadAttemptId],
     ['checksum', task.checksum && checksumText(task.checksum)],
     ['sha256', sha256],
     ['source-etag', source.etag && ascii(source.etag)],
@@ -56,6 +57,11 @@ export function isSameObject(stored: StoredObject, task: TransferTask, source: S
   if (task.checksum !== undefined) return stored.metadata['checksum'] === checksumText(task.checksum);
   if (source.etag === undefined || source.etag.startsWith('W/')) return false;
   return stored.metadata['source-etag'] === ascii(source.etag) && stored.metadata['source-url'] === sourceUrl(task.url);
+}
+
+/** True when it was stored by this attempt, whose answer was then lost. */
+export function isOfAttempt(stored: StoredObject, attemptId: string): boolean {
+  return stored.metadata[UPLOAD_ATTEMPT] === attemptId;
 }
 
 /** The outcome of a task whose object is there already. */

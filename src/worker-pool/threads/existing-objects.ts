@@ -1,4 +1,4 @@
-import type { StoredObject } from '../domain/object-metadata.js';
+import { isOfAttempt, type StoredObject } from '../domain/object-metadata.js';
 import type { TransferTask } from '../domain/transfer-task.js';
 import type { ObjectCalls } from './object-store.js';
 
@@ -25,7 +25,8 @@ export class ExistingObjects {
    */
   async look({ jobId, s3Bucket, s3Key }: TransferTask, signal: AbortSignal, attemptId?: string): Promise<StoredObject | undefined> {
     const stored = await this.store.head({ bucket: s3Bucket, key: s3Key }, signal);
-    if (stored !== undefined && (attemptId === undefined || stored.metadata['upload-attempt'] !== attemptId)) this.remember(jobId);
+    const isOwn = stored !== undefined && attemptId !== undefined && isOfAttempt(stored, attemptId);
+    if (stored !== undefined && !isOwn) this.remember(jobId);
     return stored;
   }
 

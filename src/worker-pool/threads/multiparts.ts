@@ -1,3 +1,4 @@
+import { isOfAttempt } from '../domain/object-metadata.js';
 import type { S3Location } from '../domain/s3-uri.js';
 import { possibleStrays } from '../domain/stray-upload.js';
 import { TransferError } from '../domain/transfer-error.js';
@@ -120,7 +121,7 @@ export class Multiparts {
     } catch (error) {
       repair.begin();
       const stored = await this.store.head(at, repair.within(this.repairMs.look));
-      if (stored?.size === bytes && stored.metadata['upload-attempt'] === attemptId) return stored.etag;
+      if (stored?.size === bytes && isOfAttempt(stored, attemptId)) return stored.etag;
       throw error;
     }
   }

@@ -1,7 +1,7 @@
 import { newId } from '../../shared/index.js';
 import { copyRanges, judgeCopy, knownSha256, type CopyLimits, type CopySource } from '../domain/copy-plan.js';
 import { isSameObject, leftAlone, objectMetadata, type StoredObject } from '../domain/object-metadata.js';
-import type { S3Location } from '../domain/s3-uri.js';
+import { isS3Uri, type S3Location } from '../domain/s3-uri.js';
 import { TransferError } from '../domain/transfer-error.js';
 import type { TaskOutcome, TransferTask } from '../domain/transfer-task.js';
 import { checksumMismatch } from './digests.js';
@@ -31,7 +31,7 @@ export class ServerCopy {
     work: AbortController,
     onBytes: (total: number) => void,
   ): Promise<TaskOutcome | undefined> {
-    if (!/^s3:/i.test(task.url)) return undefined;
+    if (!isS3Uri(task.url)) return undefined;
     const from = this.guard.checkS3(task.url);
     const at = { bucket: task.s3Bucket, key: task.s3Key };
     const [source, stored] = await Promise.all([this.store.describe(from, work.signal), existing]);

@@ -1,4 +1,4 @@
-import type { StoredObject } from '../domain/object-metadata.js';
+import { isOfAttempt, type StoredObject } from '../domain/object-metadata.js';
 import type { S3Location } from '../domain/s3-uri.js';
 import type { Content, ObjectAttributes, ObjectCalls } from './object-store.js';
 
@@ -46,7 +46,7 @@ export class SinglePut {
   private async putOverLooked(request: SinglePutRequest, content: Content, signal: AbortSignal): Promise<PutOutcome> {
     const stored = await request.look();
     signal.throwIfAborted();
-    if (stored?.metadata['upload-attempt'] === request.attemptId) return { etag: stored.etag };
+    if (stored !== undefined && isOfAttempt(stored, request.attemptId)) return { etag: stored.etag };
     if (stored !== undefined && request.isSame(stored)) return { etag: stored.etag, leftAlone: stored };
     return { etag: await this.store.put(request.at, content, request.attributes, signal) };
   }

@@ -2,6 +2,7 @@ import type { Readable } from 'node:stream';
 import type { Agent, Dispatcher } from 'undici';
 import { isFramed, statusError } from '../domain/http-response.js';
 import { resumeValidator, totalOfRest, type ResumePoint } from '../domain/resume-point.js';
+import { isS3Uri } from '../domain/s3-uri.js';
 import { TransferError } from '../domain/transfer-error.js';
 import { discard, HttpSource, joined, single, type HttpSourceOptions } from './http-source.js';
 import { S3Error, type S3Requests } from './s3-requests.js';
@@ -53,7 +54,7 @@ export class SourceOpener {
 
   private async ask(url: string, options: HttpSourceOptions): Promise<Answer> {
     options.signal.throwIfAborted();
-    return /^s3:/i.test(url) ? this.askS3(url, options) : this.http.open(url, options);
+    return isS3Uri(url) ? this.askS3(url, options) : this.http.open(url, options);
   }
 
   private async askS3(uri: string, { signal, resume }: HttpSourceOptions): Promise<Answer> {

@@ -1,5 +1,6 @@
 import type { Agent } from 'undici';
 import { COPY_LIMITS } from '../domain/copy-plan.js';
+import { IN_HAND_PER_PLACE } from '../domain/places.js';
 import type { FromThreadMessage, ThreadSettings, ToThreadMessage } from '../protocol/thread-messages.schema.js';
 import { AskedAccesses } from './asked-accesses.js';
 import { ExistingObjects } from './existing-objects.js';
@@ -34,7 +35,7 @@ export class TransferThread {
     this.accesses = new AskedAccesses(send);
     // Of each place the uploads of its task and of the one that has been read before, and, where that is in S3, its source: uploads that
     // waited for the connections of sources would wait for ever.
-    this.s3 = new S3Requests(this.accesses.known, settings.tasksPerWorker * (2 * settings.uploadConcurrency + 1));
+    this.s3 = new S3Requests(this.accesses.known, settings.tasksPerWorker * (IN_HAND_PER_PLACE * settings.uploadConcurrency + 1));
     const store = new ObjectStore(this.s3, { fullObjectCrc32 });
     const multiparts = new Multiparts(store, send);
     const uploader = new Uploader(store, multiparts, new MemoryBudget(settings.memoryBytes), {

@@ -2,6 +2,7 @@ import { newId } from '../../shared/index.js';
 import { isMediaType } from '../domain/http-response.js';
 import { isSameObject, leftAlone, objectMetadata, type StoredObject } from '../domain/object-metadata.js';
 import { MIN_PART_BYTES } from '../domain/part-plan.js';
+import { isS3Uri } from '../domain/s3-uri.js';
 import { TransferError } from '../domain/transfer-error.js';
 import type { TaskOutcome, TransferTask } from '../domain/transfer-task.js';
 import { Digests } from './digests.js';
@@ -71,7 +72,7 @@ export class Transfer {
 
   /** A look costs a small file nearly as much as its upload, a large one nothing; what S3 copies is looked at in one go with its source. */
   private looksFirst(task: TransferTask): boolean {
-    return this.existing.areLikely(task) || isLarge(task.size) || /^s3:/i.test(task.url);
+    return this.existing.areLikely(task) || isLarge(task.size) || isS3Uri(task.url);
   }
 
   private async copy(
