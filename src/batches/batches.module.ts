@@ -29,9 +29,9 @@ import { BATCHES_QUEUE, BatchRecordsModule } from './batch-records.module.js';
     WorkSigns,
     {
       provide: TaskDispatcherService,
-      inject: [TransferPool, CONFIGURATION, Clock, Metrics, WorkSigns],
-      useFactory: (pool: TransferPool, settings: Configuration, clock: Clock, metrics: Metrics, signs: WorkSigns) =>
-        new TaskDispatcherService(pool, { ...settings.batches, ...settings.pool }, clock, metrics, signs),
+      inject: [TransferPool, CONFIGURATION, WorkSigns, Clock, AppLogger, Metrics],
+      useFactory: (pool: TransferPool, settings: Configuration, signs: WorkSigns, clock: Clock, logger: AppLogger, metrics: Metrics) =>
+        new TaskDispatcherService(pool, { ...settings.batches, ...settings.pool }, { signs, clock, logger, metrics }),
     },
     ClaimBatchUseCase,
     ReleaseBatchUseCase,

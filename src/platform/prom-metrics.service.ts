@@ -14,6 +14,7 @@ const COUNTERS = {
   jobs_total: ['Jobs that ended', ['status']],
   jobs_stalled_total: ['Jobs given up because nothing of them moved', []],
   tasks_total: ['Tasks that ended', ['outcome', 'code']],
+  task_tries_total: ['Tries of tasks, retries included', ['outcome', 'code']],
   bytes_total: ['Bytes of ended tasks', []],
   coordinator_heartbeats_total: ['Heartbeats of this coordinator to the fleet', ['outcome']],
   batches_reclaimed_total: ['Stale batches taken from their holders', ['type', 'outcome']],

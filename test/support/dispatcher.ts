@@ -4,6 +4,7 @@ import { WorkSigns } from '../../src/batches/application/work-signs.js';
 import type { TaskOutcome } from '../../src/worker-pool/index.js';
 import { FakeTransferPool } from './fakes/fake-transfer-pool.js';
 import { RecordingMetrics } from './fakes/recording-metrics.js';
+import { RecordingLogger } from './fakes/recording-logger.js';
 import { FakeClock } from './fake-clock.js';
 
 export const SLOW = { code: 'HTTP_503', retryable: true };
@@ -16,6 +17,7 @@ export class FakeTaskSource implements TaskSource {
   readonly results: { position: number; result: TaskOutcome; attempts: number }[] = [];
   progressed = 0;
   readonly pausedUntil: number[] = [];
+  readonly destinationRefusals: string[] = [];
   #next = 0;
 
   constructor(
@@ -47,6 +49,10 @@ export class FakeTaskSource implements TaskSource {
     this.progressed++;
   }
 
+  onDestinationRefused(message: string): void {
+    this.destinationRefusals.push(message);
+  }
+
   onPause(until: number): void {
     this.pausedUntil.push(until);
   }
@@ -58,10 +64,15 @@ export function aDispatcher(places = 4, maxConnectionsPerHost = 10_000) {
   const metrics = new RecordingMetrics();
   const pool = new FakeTransferPool(places);
   const signs = new WorkSigns(clock);
-  const dispatcher = new TaskDispatcherService(pool, { taskMaxAttempts: 4, maxConnectionsPerHost }, clock, metrics, signs);
+  const logger = new RecordingLogger();
+  const dispatcher = new TaskDispatcherService(
+    pool,
+    { taskMaxAttempts: 4, maxConnectionsPerHost },
+    { signs, clock, logger, metrics },
+  );
   const add = (source: FakeTaskSource) => {
     dispatcher.add(source);
     return source;
   };
-  return { clock, metrics, pool, signs, dispatcher, add };
+  return { clock, logger, metrics, pool, signs, dispatcher, add };
 }

@@ -9,8 +9,10 @@ export class BatchTasks implements TaskSource {
   readonly jobId: string;
   readonly maxConcurrency: number | undefined;
   readonly signal: AbortSignal;
-  /** Resolves when every task is recorded, or the work was stopped. */
+  /** Resolves when every task is recorded, the work was stopped, or the destination refuses it. */
   readonly settled: Promise<void>;
+  /** Set when no more tasks are brought because the destination refuses them: what it refuses, and why. */
+  destinationRefusal: string | undefined;
   private readonly pending: number[];
   private readonly fresh = new Map<number, TaskResult>();
   private settle: () => void = () => undefined;
@@ -76,6 +78,11 @@ export class BatchTasks implements TaskSource {
 
   onPause(until: MonotonicMs): void {
     this.running.notePause(until);
+  }
+
+  onDestinationRefused(message: string): void {
+    this.destinationRefusal = message;
+    this.settle();
   }
 
   /** One result per task, in order; `describeDone` knows those that an earlier holder brought. */

@@ -1,6 +1,7 @@
 import type { MonotonicMs } from '../../shared/index.js';
 import { earliest } from '../domain/earliest.js';
 import { sourceHostOf, type HostGate } from '../domain/host-gate.js';
+import { runningOf, type PlaceUse } from '../domain/places.js';
 import type { Dispatched, TaskSource } from './task-source.js';
 
 /** How many tasks of closed hosts a job is looked through for one of another host. Past that it waits, and its batches stay unread. */
@@ -8,10 +9,16 @@ const MAX_HELD = 256;
 
 /**
  * What one job has in hand here: its batches, and its tasks that have left them and do not run. Those are retries whose backoff is over,
- * and tasks that were passed over because their host is full or paused; they wait in one line per host and go before new ones.
+ * and tasks that were passed over because their host is full or closed. They wait in one line per host and go before new ones; in a line
+ * retries go first, so that a file is not tried for the second time behind thousands that wait for their first.
  */
 export class JobLane {
-  running = 0;
+  /** What the job's running tasks take up. */
+  readonly use: PlaceUse = { reading: 0, sending: 0, silent: 0 };
+  /** Tasks that wait out a backoff; they come back by `hold`. */
+  backingOff = 0;
+  /** Tasks in a row that the destination refused. */
+  refusedByDestination = 0;
   private sources: { source: TaskSource; inHandSince: MonotonicMs }[] = [];
   private readonly lines = new Map<string | undefined, Dispatched[]>();
   private held = 0;
@@ -19,7 +26,16 @@ export class JobLane {
   constructor(private readonly gate: HostGate) {}
 
   get isEmpty(): boolean {
-    return this.running === 0 && this.held === 0 && this.sources.length === 0;
+    return this.running === 0 && this.backingOff === 0 && !this.hasTasks;
+  }
+
+  get running(): number {
+    return runningOf(this.use);
+  }
+
+  /** Tasks are here that do not run. */
+  get hasTasks(): boolean {
+    return this.held > 0 || this.sources.length > 0;
   }
 
   add(source: TaskSource, now: MonotonicMs): void {
@@ -35,12 +51,14 @@ export class JobLane {
     }
   }
 
+  /** Takes in a task that must wait for its host, or has waited out its backoff. */
   hold(task: Dispatched, now: MonotonicMs): void {
     const line = this.lines.get(task.host) ?? [];
-    line.push(task);
+    const firstNew = task.attempts === 0 ? -1 : line.findIndex(({ attempts }) => attempts === 0);
+    line.splice(firstNew === -1 ? line.length : firstNew, 0, task);
     this.lines.set(task.host, line);
     this.held++;
-    const opensAt = this.gate.opensAt(task.host, now);
+    const opensAt = this.gate.isSilent(task.host) ? undefined : this.gate.opensAt(task.host, now);
     if (opensAt !== undefined) task.source.onPause(opensAt);
   }
 
@@ -62,12 +80,19 @@ export class JobLane {
     return undefined;
   }
 
-  /** When the first of the paused hosts that tasks here wait for opens. */
+  /** When the first host opens that tasks here wait for and that time opens. */
   opensAt(now: MonotonicMs): MonotonicMs | undefined {
     return earliest(Array.from(this.lines.keys(), (host) => this.gate.opensAt(host, now)));
   }
 
+  /** Every batch of the job that has tasks here. */
+  batches(): Set<TaskSource> {
+    return new Set([...this.sources.map(({ source }) => source), ...[...this.lines.values()].flat().map(({ source }) => source)]);
+  }
+
+  /** One task at a time once the destination has refused one: more would be downloaded for nothing. */
   private get limit(): number {
+    if (this.refusedByDestination > 0) return 1;
     const [line] = this.lines.values();
     return (this.sources[0] ?? line?.[0])?.source.maxConcurrency ?? Infinity;
   }
@@ -89,19 +114,33 @@ export class JobLane {
   private takeFresh(): Dispatched | undefined {
     for (let first = this.sources[0]; first !== undefined; first = this.sources[0]) {
       const next = first.source.next();
-      if (next !== undefined)
-        return { ...first, ...next, host: sourceHostOf(next.task.url), attempts: 0, pardoned: 0, mismatches: 0, startedAt: undefined };
+      if (next !== undefined) return fresh(first.source, first.inHandSince, next);
       this.sources.shift();
     }
     return undefined;
   }
 
   private isGivenUp({ host, inHandSince }: Dispatched): boolean {
-    return this.gate.hasGivenUp(host, inHandSince);
+    return this.gate.givenUpSince(host, inHandSince) !== undefined;
   }
 
   private setLine(host: string | undefined, line: Dispatched[]): void {
     if (line.length === 0) this.lines.delete(host);
     else this.lines.set(host, line);
   }
+}
+
+function fresh(source: TaskSource, inHandSince: MonotonicMs, next: Pick<Dispatched, 'position' | 'task'>): Dispatched {
+  return {
+    ...next,
+    source,
+    inHandSince,
+    host: sourceHostOf(next.task.url),
+    attempts: 0,
+    pardoned: 0,
+    mismatches: 0,
+    startedAt: undefined,
+    refusedSince: undefined,
+    refusedAt: undefined,
+  };
 }

@@ -10,7 +10,7 @@ import type { BatchMessage } from './batch-queue.port.js';
 import { ClaimBatchUseCase } from './claim-batch.use-case.js';
 import { ReleaseBatchUseCase } from './release-batch.use-case.js';
 import { RunningBatch, type RunningBatchServices, type StopReason } from './running-batch.js';
-import { stallBrokenBatch } from './stall-broken-batch.js';
+import { endRefusedJob, stallBrokenJob } from './end-hopeless-job.js';
 import { TaskDispatcherService } from './task-dispatcher.service.js';
 
 export interface BatchSettings {
@@ -135,7 +135,7 @@ export class RunBatchUseCase {
     } catch (error) {
       if (!isRejected(error)) throw error;
       running.stop('job-over');
-      stallBrokenBatch({ completeJob: this.completeJob, logger: this.logger }, running.lease, error);
+      stallBrokenJob({ completeJob: this.completeJob, logger: this.logger }, running.lease, error);
       return await this.close(running);
     } finally {
       await running.dispose();
@@ -152,6 +152,10 @@ export class RunBatchUseCase {
     const tasks = new BatchTasks(running, segment);
     this.dispatcher.add(tasks);
     await tasks.settled;
+    if (tasks.destinationRefusal !== undefined && running.stoppedBecause === undefined) {
+      running.stop('job-over');
+      endRefusedJob({ completeJob: this.completeJob, logger: this.logger }, running.lease, tasks.destinationRefusal);
+    }
     if (running.stoppedBecause !== undefined) return this.close(running);
     running.beginEnd();
     return this.end(running, segment, tasks);

@@ -1,68 +1,89 @@
 import { Injectable } from '@nestjs/common';
-import { Clock, fullJitterMs, Metrics, type MonotonicMs } from '../../shared/index.js';
-import { TransferPool, type TaskFailure, type TaskOutcome } from '../../worker-pool/index.js';
+import { AppLogger, Clock, Metrics, type MonotonicMs } from '../../shared/index.js';
+import { TransferPool, type TaskOutcome } from '../../worker-pool/index.js';
 import { earliest } from '../domain/earliest.js';
-import { HOST_PATIENCE_MS, HostGate } from '../domain/host-gate.js';
+import { HostGate } from '../domain/host-gate.js';
+import { mayStart, runningOf, type PlaceUse } from '../domain/places.js';
+import { HOST_PATIENCE_MS, SILENCE_PATIENCE_MS, type GivenUp } from '../domain/source-host.js';
+import { DispatchWatchdog, type DispatchFault } from './dispatch-watchdog.js';
 import { JobLane } from './job-lane.js';
-import type { Dispatched, TaskSource } from './task-source.js';
+import type { Dispatched, TaskSource, Try } from './task-source.js';
+import { TryJudge } from './try-judge.js';
 import { WorkSigns } from './work-signs.js';
 
-const BACKOFF = { baseMs: 1_000, capMs: 30_000 };
-/** A source that sent other bytes than promised may have been caught in a change; twice is an answer. */
-const MAX_MISMATCHES = 2;
-/** Our own store is away or slows us down: no fault of the file, and it passes. Minutes of patience instead of seconds. */
-const STORE_PATIENCE = 3;
+/** A timer that is later than this has been lost. */
+const LATE_TIMER_MS = 5_000;
+/** Files in a row that their destination refuses before no more of the job are brought. */
+const MAX_DESTINATION_REFUSALS = 5;
 
-const REFUSED: TaskOutcome = {
-  success: false,
-  bytesProcessed: 0,
-  error: {
-    code: 'SOURCE_REFUSES',
-    message: `for ${HOST_PATIENCE_MS / 60_000} minutes its host has served nothing and only asked to come back later (Retry-After)`,
-    retryable: true,
-  },
+const GIVEN_UP: Record<GivenUp, TaskOutcome> = {
+  refuses: unasked('SOURCE_REFUSES', `for ${HOST_PATIENCE_MS / 60_000} minutes its host has served nothing and only asked to come back later`),
+  silent: unasked('SOURCE_SILENT', `for ${SILENCE_PATIENCE_MS / 60_000} minutes its host has answered nothing at all`),
 };
 
-/**
- * Feeds the pool fairly: whenever a place is free, the next job in turn gives one task. A task that waits out its backoff, or waits for
- * its host, holds no place, nor does one whose source has been read. Tasks are pulled, never queued in front of the pool, so an abort has
- * nothing to hunt for.
+export interface DispatcherTools {
+  signs: WorkSigns;
+  clock: Clock;
+  logger: AppLogger;
+  metrics: Metrics;
+}
+
+/** What a running task takes up: one of the three, or nothing any more. */
+type Phase = keyof PlaceUse | 'over';
+
+/*
+ * Feeds the pool. Each change (a batch comes or goes, a task ends, its source has been read, falls silent or is heard again, time opens a
+ * host) calls `fill`, which takes ONE look at the clock, starts all that may start at that moment, and arms one timer for the first host
+ * that time opens after it. Whether a task may start and when it will are told by the same look, so no moment lies between the two.
+ *
+ *   batch ─next─▶ lane of its job ─take─▶ pool: reading ⇄ silent ─▶ sending ─▶ over ─┬─▶ recorded
+ *                    ▲    ▲                                                          │
+ *                    │    └── host refused: waits in the host's line ────────────────┤
+ *                    └─────── backoff ────────────────────────────────────────────────┘
+ *
+ * The next place goes to the job with the fewest (domain/places.ts). Tasks are pulled, never queued in front of the pool, so an abort has
+ * nothing to hunt for. A watchdog says loudly, and mends, what should not be possible: tasks that wait although they may start.
  */
 @Injectable()
 export class TaskDispatcherService {
   private readonly lanes = new Map<string, JobLane>();
   private readonly gate: HostGate;
-  private running = 0;
-  /** Of those that run, the ones that hold a place: their source is still to be read. */
-  private reading = 0;
-  private waitingOut = 0;
+  private readonly judge: TryJudge;
+  private readonly watchdog: DispatchWatchdog;
+  private readonly use: PlaceUse = { reading: 0, sending: 0, silent: 0 };
+  private backingOff = 0;
   private paused = false;
   private idleWaiters: (() => void)[] = [];
-  /** The sleep until the next paused host opens, while tasks wait for one. */
+  /** The sleep until time opens the next host that tasks wait for. */
   private opening: { at: MonotonicMs; sleep: AbortController } | undefined;
 
   constructor(
     private readonly pool: TransferPool,
-    private readonly settings: { taskMaxAttempts: number; maxConnectionsPerHost: number },
-    private readonly clock: Clock,
-    private readonly metrics: Metrics,
-    private readonly signs: WorkSigns,
+    settings: { taskMaxAttempts: number; maxConnectionsPerHost: number },
+    private readonly tools: DispatcherTools,
   ) {
     this.gate = new HostGate(settings.maxConnectionsPerHost);
+    this.judge = new TryJudge(settings.taskMaxAttempts, this.gate, tools.metrics, tools.logger);
+    this.watchdog = new DispatchWatchdog(tools, () => this.wakeUp());
   }
 
   /** Tasks that run in the pool. */
   get runningTasks(): number {
-    return this.running;
+    return runningOf(this.use);
   }
 
-  /** Whether tasks in hand wait out a backoff or a Retry-After, for a place that exists. */
+  /** Whether tasks in hand wait out a backoff, a pause of their host or its silence, for a place that exists. */
   get waitsForSources(): boolean {
-    return (this.waitingOut > 0 || this.opening !== undefined) && this.pool.capacity > 0;
+    return (this.backingOff > 0 || this.opening !== undefined || this.use.silent > 0) && this.pool.capacity > 0;
+  }
+
+  /** Whether the job has tasks in hand here and none of them runs: all wait for a host or a backoff. */
+  isWaiting(jobId: string): boolean {
+    return this.lanes.get(jobId)?.running === 0;
   }
 
   add(source: TaskSource): void {
-    this.laneOf(source.jobId).add(source, this.clock.monotonicMs());
+    this.laneOf(source.jobId).add(source, this.now());
     source.signal.addEventListener('abort', () => this.remove(source), { once: true });
     this.fill();
   }
@@ -70,12 +91,16 @@ export class TaskDispatcherService {
   /** No new tasks; those running may finish. There is no way back: it is the first step of a drain. */
   pause(): void {
     this.paused = true;
-    this.awaitOpening();
+    this.fill();
   }
 
   /** Resolves when no task runs in the pool. */
   async idle(): Promise<void> {
-    if (this.running > 0) await new Promise<void>((resolve) => this.idleWaiters.push(resolve));
+    if (this.runningTasks > 0) await new Promise<void>((resolve) => this.idleWaiters.push(resolve));
+  }
+
+  private now(): MonotonicMs {
+    return this.tools.clock.monotonicMs();
   }
 
   private laneOf(jobId: string): JobLane {
@@ -86,33 +111,35 @@ export class TaskDispatcherService {
 
   private remove(source: TaskSource): void {
     this.lanes.get(source.jobId)?.remove(source);
-    this.dropIfEmpty(source.jobId);
-    this.awaitOpening();
+    this.fill();
   }
 
-  private dropIfEmpty(jobId: string): void {
-    if (this.lanes.get(jobId)?.isEmpty === true) this.lanes.delete(jobId);
-  }
-
-  private fill(): void {
-    while (!this.paused && this.reading < this.pool.capacity && this.running < this.pool.maxInHand) {
-      const next = this.pull();
-      if (next === undefined) break;
-      if (this.gate.hasGivenUp(next.host, next.inHandSince)) this.record(next, REFUSED);
-      else void this.run(next);
+  /** Starts what may start now. @returns how many tasks were started, or failed unrun */
+  private fill(): number {
+    const now = this.now();
+    let begun = 0;
+    for (let next = this.pull(now); next !== undefined; next = this.pull(now)) {
+      begun++;
+      const givenUp = this.gate.givenUpSince(next.host, next.inHandSince);
+      if (givenUp === undefined) void this.run(next, now);
+      else this.record(next, GIVEN_UP[givenUp], now);
     }
-    this.awaitOpening();
+    for (const [jobId, lane] of this.lanes) if (lane.isEmpty) this.lanes.delete(jobId);
+    this.arm(now);
+    this.watchdog.watch(this.lanes.size > 0 && !this.paused);
+    return begun;
   }
 
-  /** The next job in turn that has a task which may run, or fails unrun; it then goes to the end of the line. */
-  private pull(): Dispatched | undefined {
-    const now = this.clock.monotonicMs();
-    for (const [jobId, lane] of this.lanes) {
+  /** The next task that may run, of the job with the fewest places; of several such jobs the one that has waited longest. */
+  private pull(now: MonotonicMs): Dispatched | undefined {
+    if (this.paused) return undefined;
+    const lanes = [...this.lanes].toSorted(([, a], [, b]) => a.use.reading + a.use.sending - (b.use.reading + b.use.sending));
+    const busy = lanes.filter(([, lane]) => lane.use.reading + lane.use.sending > 0).length;
+    for (const [jobId, lane] of lanes) {
+      const jobs = lane.use.reading + lane.use.sending > 0 ? busy : busy + 1;
+      if (!mayStart(lane.use, this.use, this.pool.capacity, jobs)) continue;
       const next = lane.take(now);
-      if (next === undefined) {
-        this.dropIfEmpty(jobId);
-        continue;
-      }
+      if (next === undefined) continue;
       this.lanes.delete(jobId);
       this.lanes.set(jobId, lane);
       return next;
@@ -120,130 +147,164 @@ export class TaskDispatcherService {
     return undefined;
   }
 
-  /** A host that is full opens with the end of a task; one that is paused, with time. */
-  private awaitOpening(): void {
-    const now = this.clock.monotonicMs();
+  /** A host that is full opens with the end of a task; one that is closed, with time. `now` is the look that found it closed. */
+  private arm(now: MonotonicMs): void {
     const at = this.paused ? undefined : earliest(Array.from(this.lanes.values(), (lane) => lane.opensAt(now)));
     if (at === this.opening?.at) return;
-    this.opening?.sleep.abort();
-    this.opening = undefined;
+    this.disarm();
     if (at === undefined) return;
     const sleep = new AbortController();
     this.opening = { at, sleep };
     void this.fillLater(at - now, sleep.signal);
   }
 
+  private disarm(): void {
+    this.opening?.sleep.abort();
+    this.opening = undefined;
+  }
+
   private async fillLater(waitMs: number, signal: AbortSignal): Promise<void> {
-    await this.clock.sleep(waitMs, signal);
+    await this.tools.clock.sleep(waitMs, signal);
     if (signal.aborted) return;
     this.opening = undefined;
     this.fill();
   }
 
-  private async run(dispatched: Dispatched): Promise<void> {
+  private async run(dispatched: Dispatched, startedAt: MonotonicMs): Promise<void> {
     const { source, task, host } = dispatched;
-    const startedAt = this.clock.monotonicMs();
+    const { gate, judge } = this;
+    const attempt: Try = { dispatched, startedAt, isServed: false };
     dispatched.startedAt ??= startedAt;
     dispatched.attempts++;
-    this.running++;
-    this.laneOf(task.jobId).running++;
-    const leavePlace = this.takePlace(host, startedAt);
-    const pausedHosts = this.gate.paused(startedAt);
-    let outcome: TaskOutcome;
-    try {
-      outcome = await this.pool.run(
-        { ...task, ...(pausedHosts.length === 0 ? {} : { pausedHosts }), attempt: dispatched.attempts },
-        {
-          signal: source.signal,
-          onProgress: () => {
-            this.gate.serves(host, this.clock.monotonicMs());
-            this.signs.note();
-            source.onProgress();
-          },
-          onRead: () => {
-            this.gate.serves(host, this.clock.monotonicMs());
-            leavePlace();
-            this.fill();
-          },
+    gate.enter(host, startedAt);
+    const running = this.takePlace(this.laneOf(task.jobId), host);
+    const pausedHosts = gate.paused(startedAt);
+    const outcome = await this.pool.run(
+      { ...task, ...(pausedHosts.length === 0 ? {} : { pausedHosts }), attempt: dispatched.attempts },
+      {
+        signal: source.signal,
+        onProgress: () => {
+          gate.serves(host, this.now());
+          running.flows();
+          this.tools.signs.note();
+          source.onProgress();
         },
-      );
-    } finally {
-      this.running--;
-      leavePlace();
-    }
-    const lane = this.lanes.get(task.jobId);
-    if (lane !== undefined) lane.running--;
-    this.settle(dispatched, outcome, startedAt);
-    this.dropIfEmpty(task.jobId);
+        onRead: () => {
+          judge.served(attempt, this.now());
+          running.becomes('sending');
+          this.fill();
+        },
+        onSilent: () => {
+          running.becomes('silent');
+          this.fill();
+        },
+        onHeard: () => running.becomes('reading'),
+      },
+    );
+    running.becomes('over');
+    this.settle(attempt, outcome);
     this.fill();
-    if (this.running === 0) for (const wake of this.idleWaiters.splice(0)) wake();
+    if (this.runningTasks === 0) for (const wake of this.idleWaiters.splice(0)) wake();
   }
 
-  /** A place and a connection of the host; the function gives both back, once. */
-  private takePlace(host: string | undefined, now: MonotonicMs): () => void {
-    this.reading++;
-    this.gate.enter(host, now);
-    let isHeld = true;
-    return () => {
-      if (!isHeld) return;
-      isHeld = false;
-      this.reading--;
-      this.gate.leave(host, this.clock.monotonicMs());
+  /** A place, and a connection of the host, which is given back when the source has been read. */
+  private takePlace(lane: JobLane, host: string | undefined): { flows: () => void; becomes: (next: Phase) => void } {
+    let phase: Phase = 'reading';
+    let isFlowing = false;
+    const count = (by: 1 | -1) => {
+      if (phase === 'over') return;
+      this.use[phase] += by;
+      lane.use[phase] += by;
+    };
+    const hasConnection = () => phase === 'reading' || phase === 'silent';
+    count(1);
+    return {
+      flows: () => {
+        if (isFlowing || !hasConnection()) return;
+        isFlowing = true;
+        this.gate.flows(host);
+      },
+      becomes: (next) => {
+        // A message may be late: what has been read falls silent no more, and what is over is over.
+        if (phase === 'over' || (phase === 'sending' && next !== 'over')) return;
+        const hadConnection = hasConnection();
+        count(-1);
+        phase = next;
+        count(1);
+        if (hadConnection && !hasConnection()) this.gate.leave(host, isFlowing);
+      },
     };
   }
 
-  private settle(dispatched: Dispatched, outcome: TaskOutcome, startedAt: MonotonicMs): void {
+  private settle(attempt: Try, outcome: TaskOutcome): void {
     if (!outcome.success && outcome.error.code === 'ABORTED') return;
-    this.signs.note();
-    // Bytes are service, whatever became of them.
-    const isServed = outcome.success || outcome.bytesProcessed > 0 || (!outcome.error.retryable && outcome.error.httpStatus !== undefined);
-    if (isServed) this.gate.serves(dispatched.host, this.clock.monotonicMs());
-    if (!outcome.success) this.pauseHost(dispatched, outcome.error, startedAt);
-    if (!outcome.success && this.mayRetry(dispatched, outcome.error)) return void this.retryLater(dispatched);
-    this.record(dispatched, outcome);
+    const now = this.now();
+    const { dispatched } = attempt;
+    this.tools.signs.note();
+    const verdict = this.judge.judge(attempt, outcome, now);
+    if (!outcome.success) this.notePause(dispatched.host, now);
+    this.noteDestination(dispatched, outcome);
+    if (verdict.kind === 'over') this.record(dispatched, outcome, now);
+    else if (verdict.inMs > 0) void this.backOff(dispatched, verdict.inMs);
+    else if (!dispatched.source.signal.aborted) this.laneOf(dispatched.source.jobId).hold(dispatched, now);
   }
 
-  private record({ source, position, attempts, startedAt }: Dispatched, outcome: TaskOutcome): void {
-    const now = this.clock.monotonicMs();
+  /** Who waits for a host that is paused says so: it is not taken for one that hangs. */
+  private notePause(host: string | undefined, now: MonotonicMs): void {
+    const until = host === undefined || this.gate.isSilent(host) ? undefined : this.gate.opensAt(host, now);
+    if (host !== undefined && until !== undefined) for (const lane of this.lanes.values()) lane.notePause(host, until);
+  }
+
+  private noteDestination({ task, source }: Dispatched, outcome: TaskOutcome): void {
+    const lane = this.laneOf(task.jobId);
+    if (outcome.success) lane.refusedByDestination = 0;
+    if (outcome.success || outcome.error.code !== 'DESTINATION_REFUSED') return;
+    lane.refusedByDestination++;
+    const { message } = outcome.error;
+    if (lane.refusedByDestination === 1)
+      this.tools.logger.error('The destination of a job refuses what is stored', { jobId: task.jobId, bucket: task.s3Bucket, reason: message });
+    if (lane.refusedByDestination >= MAX_DESTINATION_REFUSALS)
+      for (const batch of lane.batches().add(source)) batch.onDestinationRefused(message);
+  }
+
+  private record({ source, position, attempts, startedAt }: Dispatched, outcome: TaskOutcome, now: MonotonicMs): void {
     const durationMs = Math.round(now - (startedAt ?? now));
-    this.metrics.increment(
+    const { metrics } = this.tools;
+    metrics.increment(
       'tasks_total',
       outcome.success ? { outcome: 'succeeded', code: '' } : { outcome: 'failed', code: outcome.error.code },
     );
-    this.metrics.increment('bytes_total', {}, outcome.bytesProcessed);
-    this.metrics.observe('task_duration_seconds', durationMs / 1_000);
+    metrics.increment('bytes_total', {}, outcome.bytesProcessed);
+    metrics.observe('task_duration_seconds', durationMs / 1_000);
     source.onResult(position, outcome, attempts, durationMs);
   }
 
-  /** For everyone, whatever becomes of the task that was told; the tasks that were under way with it are not charged for it. */
-  private pauseHost(dispatched: Dispatched, error: TaskFailure, startedAt: MonotonicMs): void {
-    const { retryable, retryAfterMs = 0, retryAfterHost: host = dispatched.host } = error;
-    if (host === undefined || !retryable || retryAfterMs === 0) return;
-    const now = this.clock.monotonicMs();
-    // One that was not even asked says nothing new.
-    const { isNews } = error.code === 'SOURCE_PAUSED' ? { isNews: false } : this.gate.pause(host, retryAfterMs, startedAt, now);
-    if (!isNews) dispatched.pardoned++;
-    dispatched.host = host;
-    const until = this.gate.opensAt(host, now) ?? now;
-    dispatched.source.onPause(until);
-    for (const lane of this.lanes.values()) lane.notePause(host, until);
-  }
-
-  private mayRetry(dispatched: Dispatched, error: TaskFailure): boolean {
-    if (error.code === 'CHECKSUM_MISMATCH' && ++dispatched.mismatches === MAX_MISMATCHES) return false;
-    const { taskMaxAttempts } = this.settings;
-    const counted = dispatched.attempts - dispatched.pardoned;
-    return error.retryable && counted < (error.code === 'UPLOAD_FAILED' ? taskMaxAttempts * STORE_PATIENCE : taskMaxAttempts);
-  }
-
-  /** The lane may be gone by the time the wait is over: then it comes back. */
-  private async retryLater(dispatched: Dispatched): Promise<void> {
+  private async backOff(dispatched: Dispatched, waitMs: number): Promise<void> {
     const { signal, jobId } = dispatched.source;
-    this.waitingOut++;
-    await this.clock.sleep(fullJitterMs(BACKOFF, dispatched.attempts), signal);
-    this.waitingOut--;
-    if (signal.aborted) return;
-    this.laneOf(jobId).hold(dispatched, this.clock.monotonicMs());
+    const lane = this.laneOf(jobId);
+    lane.backingOff++;
+    this.backingOff++;
+    await this.tools.clock.sleep(waitMs, signal);
+    lane.backingOff--;
+    this.backingOff--;
+    if (!signal.aborted) lane.hold(dispatched, this.now());
     this.fill();
   }
+
+  /** For the watchdog: starts what a lost wake-up has left asleep. */
+  private wakeUp(): DispatchFault | undefined {
+    const now = this.now();
+    // A timer that has just come due may be a little late: what it will start was not forgotten.
+    if (this.opening !== undefined && this.opening.at <= now && now - this.opening.at < LATE_TIMER_MS) return undefined;
+    if (this.opening !== undefined && this.opening.at <= now) this.disarm();
+    const started = this.fill();
+    if (started > 0) return { started };
+    const waiting = [...this.lanes.values()].filter((lane) => lane.hasTasks);
+    const isArmed = this.opening !== undefined || this.backingOff > 0 || this.runningTasks > 0;
+    return waiting.length > 0 && !isArmed && this.pool.capacity > 0 ? { jobsThatWait: waiting.length } : undefined;
+  }
+}
+
+function unasked(code: string, message: string): TaskOutcome {
+  return { success: false, bytesProcessed: 0, error: { code, message, retryable: true } };
 }

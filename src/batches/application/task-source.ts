@@ -12,8 +12,10 @@ export interface TaskSource {
   /** The task is over: done, or failed for good. Never called for a task that was aborted. */
   onResult(position: number, result: TaskOutcome, attempts: number, durationMs: number): void;
   onProgress(): void;
-  /** A task waits because its host asked for it with Retry-After. */
+  /** A task waits because its host asked for patience. */
   onPause(until: MonotonicMs): void;
+  /** The destination refuses one file of the job after another: no more of them are brought. `message` says what it refuses, and why. */
+  onDestinationRefused(message: string): void;
 }
 
 /** A task that has left its source. */
@@ -21,14 +23,25 @@ export interface Dispatched {
   source: TaskSource;
   position: number;
   task: Omit<TransferTask, 'attempt'>;
-  /** Of its URL, until a host asked for patience to which its redirects lead: then that one. */
+  /** The host this task waits for: its URL's, or a redirect's target that refused it. */
   host: string | undefined;
-  /** Since when its batch is. */
+  /** When its batch came into hand. */
   inHandSince: MonotonicMs;
   attempts: number;
-  /** Attempts that its host refused while it refused everyone: no word about this file. */
+  /** Attempts that say nothing about this file, because its host refused everybody, or the file was not ready. */
   pardoned: number;
   mismatches: number;
-  /** Of the first attempt. */
+  /** When its first attempt started. */
   startedAt: MonotonicMs | undefined;
+  /** When it was refused first, and last. */
+  refusedSince: MonotonicMs | undefined;
+  refusedAt: MonotonicMs | undefined;
+}
+
+/** One try of a task, from its start to its end. */
+export interface Try {
+  readonly dispatched: Dispatched;
+  readonly startedAt: MonotonicMs;
+  /** Its host has been told that it served this try. */
+  isServed: boolean;
 }

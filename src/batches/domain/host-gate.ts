@@ -1,33 +1,10 @@
 import type { MonotonicMs } from '../../shared/index.js';
+import { SourceHost, type GivenUp, type Refusal } from './source-host.js';
 
-/** After a pause the tasks of a host start one by one for a while: all at once they would earn the next pause. */
-const SPREAD_MS = 5_000;
-const SPREAD_STEP_MS = 250;
-/** Other processes were told the same second. */
-const MAX_JITTER_MS = 1_000;
-/** A host that only ever asked for patience for so long serves nothing: three pauses of the longest kind, or more of shorter ones. */
-export const HOST_PATIENCE_MS = 15 * 60_000;
-/** Until so long after a pause the next refusal goes on with it: its tasks come back after a backoff, and an answer may take a minute. */
-const SAME_REFUSAL_MS = 120_000;
-/** More are not told to a task: its message stays small. */
+/** More paused hosts are not told to a task, because its message must stay small. */
 const MAX_PAUSED_TOLD = 100;
-
-interface Host {
-  running: number;
-  /** As the host asked; `jitterMs` of this pause come on top. */
-  pausedUntil: MonotonicMs;
-  jitterMs: number;
-  /** No task starts before. */
-  opensAt: MonotonicMs;
-  /** Starts are kept apart until then. */
-  spreadUntil: MonotonicMs;
-  /** When the last pause began; lengthening it is no beginning. */
-  pausedSince: MonotonicMs;
-  /** The first wish for patience since the host served anything. */
-  refusedSince: MonotonicMs | undefined;
-  /** The last wish for patience that came when ours was over. */
-  givenUpAt: MonotonicMs;
-}
+/** How often hosts are looked through for those that nobody came back to. */
+const FORGET_EVERY_MS = 10_000;
 
 /** The host whose patience a URL takes: lower case, whatever the port. None for `s3:`, which is one service for all buckets. */
 export function sourceHostOf(address: string): string | undefined {
@@ -36,119 +13,107 @@ export function sourceHostOf(address: string): string | undefined {
 }
 
 /**
- * How many tasks of a host run at once in this process, and until when none may start because the host asked for a pause.
- * A task without a host always passes. What a redirect leads to is known here once its host has asked for a pause.
- *
- * A host that serves nothing for HOST_PATIENCE_MS is given up: each refusal from then on is the answer to all that is in hand for it at
- * that moment. What comes later waits for the next refusal, so that a process which alone is refused does not fail whole jobs in seconds.
+ * The hosts of sources by name; each alone decides when its next task may start (SourceHost). A task without a host always passes. What a
+ * redirect leads to is known here once its host has refused. A host that has nothing to be remembered for is forgotten.
  */
 export class HostGate {
-  private readonly hosts = new Map<string, Host>();
+  private readonly hosts = new Map<string, SourceHost>();
+  /** Names of those that paused lately. */
+  private readonly pausedNames = new Set<string>();
+  private forgotAt: MonotonicMs = -Infinity;
 
   constructor(
     private readonly maxPerHost: number,
     private readonly random: () => number = Math.random,
   ) {}
 
-  /** Hosts that are remembered: those with running tasks, a pause, or starts kept apart, and those that have not served since their pause. */
+  /** Hosts that are remembered. */
   get size(): number {
     return this.hosts.size;
   }
 
   isOpen(name: string | undefined, now: MonotonicMs): boolean {
-    const host = this.find(name);
-    return host === undefined || (host.running < this.maxPerHost && host.opensAt <= now);
+    return this.find(name)?.isOpen(now) ?? true;
+  }
+
+  /** When time alone opens the host; `undefined` when it is not closed by time. */
+  opensAt(name: string | undefined, now: MonotonicMs): MonotonicMs | undefined {
+    const at = this.find(name)?.opensAt;
+    return at === undefined || at <= now ? undefined : at;
+  }
+
+  isSilent(name: string | undefined): boolean {
+    return this.find(name)?.isSilent ?? false;
   }
 
   enter(name: string | undefined, now: MonotonicMs): void {
-    if (name === undefined) return;
-    const host = this.hostOf(name);
-    host.running++;
-    if (now < host.spreadUntil) host.opensAt = now + SPREAD_STEP_MS;
+    this.forgetIdle(now);
+    if (name !== undefined) this.hostOf(name).enter(now);
   }
 
-  leave(name: string | undefined, now: MonotonicMs): void {
-    const host = this.find(name);
-    if (name === undefined || host === undefined) return;
-    host.running--;
-    this.forgetIfIdle(name, host, now);
+  leave(name: string | undefined, wasFlowing: boolean): void {
+    this.find(name)?.leave(wasFlowing);
   }
 
-  /**
-   * The host answered a task that started at `startedAt` with a wish for patience. A pause only grows. `isNews`: it is the first answer of its
-   * kind to a task that could have had a better one; the others were already under way when the pause began, and only tell the same again.
-   */
-  pause(name: string, forMs: number, startedAt: MonotonicMs, now: MonotonicMs): { isNews: boolean } {
-    // Hosts that nobody came back to: a pause is rare enough to look through all.
-    for (const [other, host] of this.hosts) this.forgetIfIdle(other, host, now);
-    const host = this.hostOf(name);
-    const isNews = startedAt > host.pausedSince;
-    if (isNews) {
-      host.pausedSince = now;
-      host.jitterMs = Math.floor(this.random() * MAX_JITTER_MS);
-    }
-    host.pausedUntil = Math.max(host.pausedUntil, now + forMs);
-    host.opensAt = Math.max(host.opensAt, host.pausedUntil + host.jitterMs);
-    host.spreadUntil = host.opensAt + SPREAD_MS;
-    host.refusedSince ??= now;
-    if (now - host.refusedSince >= HOST_PATIENCE_MS) host.givenUpAt = now;
-    return { isNews };
+  flows(name: string | undefined): void {
+    this.find(name)?.flows();
   }
 
-  /** The host answered: with bytes of a file, or with why there is none. */
+  /** The host answered something, be it an error. */
+  answered(name: string | undefined, now: MonotonicMs): void {
+    this.find(name)?.answered(now);
+  }
+
+  /** Bytes of a file came. */
   serves(name: string | undefined, now: MonotonicMs): void {
-    const host = this.find(name);
-    if (name === undefined || host === undefined) return;
-    host.refusedSince = undefined;
-    host.givenUpAt = -Infinity;
-    this.forgetIfIdle(name, host, now);
+    this.find(name)?.serves(now);
   }
 
-  /** Whether the host was given up after a task for it came into hand. */
-  hasGivenUp(name: string | undefined, inHandSince: MonotonicMs): boolean {
-    return (this.find(name)?.givenUpAt ?? -Infinity) > inHandSince;
+  /** A task got all that it wants of the host; once for each task. */
+  served(name: string | undefined, startedAt: MonotonicMs, now: MonotonicMs): void {
+    this.find(name)?.served(startedAt, now);
+  }
+
+  /** As SourceHost. */
+  refused(name: string, refusal: Refusal, startedAt: MonotonicMs, now: MonotonicMs, lastRefusedAt?: MonotonicMs): 'host' | 'file' {
+    this.forgetIdle(now);
+    this.pausedNames.add(name);
+    return this.hostOf(name).refused(refusal, startedAt, now, lastRefusedAt);
+  }
+
+  keptSilent(name: string | undefined, startedAt: MonotonicMs, now: MonotonicMs): void {
+    this.forgetIdle(now);
+    if (name !== undefined) this.hostOf(name).keptSilent(startedAt, now);
+  }
+
+  /** Whether, and why, the host was given up after a task for it came into hand. */
+  givenUpSince(name: string | undefined, inHandSince: MonotonicMs): GivenUp | undefined {
+    return this.find(name)?.givenUpSince(inHandSince);
   }
 
   /** Hosts whose pause is not over, and how much of it is left. */
   paused(now: MonotonicMs): { host: string; forMs: number }[] {
     const paused: { host: string; forMs: number }[] = [];
-    for (const [host, { pausedUntil }] of this.hosts) {
-      if (pausedUntil > now) paused.push({ host, forMs: pausedUntil - now });
-      if (paused.length === MAX_PAUSED_TOLD) break;
+    for (const host of this.pausedNames) {
+      const forMs = this.find(host)?.pauseLeftMs(now) ?? 0;
+      if (forMs === 0) this.pausedNames.delete(host);
+      else if (paused.length < MAX_PAUSED_TOLD) paused.push({ host, forMs });
     }
     return paused;
   }
 
-  /** When time alone opens the host; `undefined` when it is not closed by time. */
-  opensAt(name: string | undefined, now: MonotonicMs): MonotonicMs | undefined {
-    const host = this.find(name);
-    return host === undefined || host.opensAt <= now ? undefined : host.opensAt;
+  private forgetIdle(now: MonotonicMs): void {
+    if (now - this.forgotAt < FORGET_EVERY_MS) return;
+    this.forgotAt = now;
+    for (const [name, host] of this.hosts) if (host.isForgettable(now)) this.hosts.delete(name);
   }
 
-  private forgetIfIdle(name: string, host: Host, now: MonotonicMs): void {
-    const isOver = host.opensAt <= now && host.spreadUntil <= now;
-    const mayGoOn = host.refusedSince !== undefined && now < host.opensAt + SAME_REFUSAL_MS;
-    if (host.running === 0 && isOver && !mayGoOn) this.hosts.delete(name);
-  }
-
-  private find(name: string | undefined): Host | undefined {
+  private find(name: string | undefined): SourceHost | undefined {
     return name === undefined ? undefined : this.hosts.get(name);
   }
 
-  private hostOf(name: string): Host {
-    const known = this.hosts.get(name);
-    if (known !== undefined) return known;
-    const never = -Infinity;
-    const host: Host = {
-      running: 0,
-      pausedUntil: never,
-      jitterMs: 0,
-      opensAt: never,
-      spreadUntil: never,
-      pausedSince: never,
-      refusedSince: undefined,
-      givenUpAt: never,
-    };
+  private hostOf(name: string): SourceHost {
+    const host = this.hosts.get(name) ?? new SourceHost(this.maxPerHost, this.random);
     this.hosts.set(name, host);
     return host;
   }

@@ -7,6 +7,10 @@ export interface RunTaskOptions {
   onProgress?: (bytes: number) => void;
   /** The source has been read to its end, and its connection is free; what remains is between us and S3. At most once; not every task comes here. */
   onRead?: () => void;
+  /** The source was asked, or is being read, and has sent nothing for a while; not when the reader holds back. */
+  onSilent?: () => void;
+  /** A silent source has sent something again. */
+  onHeard?: () => void;
 }
 
 /** The pool as its users see it. `run` never rejects: what goes wrong is in the outcome. */

@@ -15,6 +15,7 @@ const errorSchema = z.object({
     'ExportIntakeFailed',
     'JobIdConflict',
     'ExportCancelled',
+    'DestinationRefused',
   ]),
   message: z.string(),
 });

@@ -1,0 +1,118 @@
+import { AppLogger, fullJitterMs, Metrics, type MonotonicMs } from '../../shared/index.js';
+import type { TaskFailure, TaskOutcome } from '../../worker-pool/index.js';
+import type { HostGate } from '../domain/host-gate.js';
+import { HOST_PATIENCE_MS, SILENCE_PATIENCE_MS } from '../domain/source-host.js';
+import { FirstOfAKind } from './first-of-a-kind.js';
+import type { Dispatched, Try } from './task-source.js';
+
+const BACKOFF = { baseMs: 1_000, capMs: 30_000 };
+/** A source that sent other bytes than promised may have been caught in a change; twice is an answer. */
+const MAX_MISMATCHES = 2;
+const MISMATCHES = new Set(['CHECKSUM_MISMATCH']);
+/** Our own store is away or slows us down: no fault of the file, and it passes. Minutes of patience instead of seconds. */
+const STORE_PATIENCE = 3;
+/** What a try ends with when its source has not answered at all. */
+const SILENCES = new Set(['CONNECT_TIMEOUT', 'HEADERS_TIMEOUT', 'SOURCE_STALLED']);
+const HTTP_TOO_MANY_REQUESTS = 429;
+
+/** What follows from a try. `again`: after `inMs`; with 0 as soon as its host is open. */
+export type Verdict = { kind: 'over' } | { kind: 'again'; inMs: number };
+const OVER: Verdict = { kind: 'over' };
+
+/**
+ * Decides what follows from the end of a try: whose word it was (the file's, its host's, our store's), whether the file is tried again, and
+ * when. Each failed try is counted; the first of a kind for a job and host is logged with what comes next, because a file may be tried
+ * for minutes before it is recorded as failed.
+ */
+export class TryJudge {
+  private readonly told = new FirstOfAKind();
+
+  constructor(
+    private readonly taskMaxAttempts: number,
+    private readonly gate: HostGate,
+    private readonly metrics: Metrics,
+    private readonly logger: AppLogger,
+  ) {}
+
+  judge(attempt: Try, outcome: TaskOutcome, now: MonotonicMs): Verdict {
+    // Bytes are service, whatever became of them.
+    if (outcome.success || outcome.bytesProcessed > 0) this.served(attempt, now);
+    if (outcome.success) {
+      this.metrics.increment('task_tries_total', { outcome: 'succeeded', code: '' });
+      return OVER;
+    }
+    const { error, bytesProcessed } = outcome;
+    this.metrics.increment('task_tries_total', { outcome: 'failed', code: error.code });
+    if (bytesProcessed === 0) this.noteAnswer(attempt, error, now);
+    const asksForPatience = error.retryable && (error.retryAfterMs !== undefined || error.retryAfterHost !== undefined);
+    const verdict = asksForPatience ? this.judgeRefusal(attempt, error, now) : this.judgeFailure(attempt.dispatched, error);
+    this.tell(attempt.dispatched, error, verdict, now);
+    return verdict;
+  }
+
+  /** The source has been read to its end, or its host said why there is none. */
+  served(attempt: Try, now: MonotonicMs): void {
+    if (attempt.isServed) return;
+    attempt.isServed = true;
+    this.gate.served(attempt.dispatched.host, attempt.startedAt, now);
+  }
+
+  private noteAnswer(attempt: Try, { code, httpStatus, retryable }: TaskFailure, now: MonotonicMs): void {
+    const { host } = attempt.dispatched;
+    if (SILENCES.has(code)) this.gate.keptSilent(host, attempt.startedAt, now);
+    else if (code !== `HTTP_${httpStatus}`) return;
+    else if (retryable) this.gate.answered(host, now);
+    else this.served(attempt, now);
+  }
+
+  private judgeFailure(dispatched: Dispatched, error: TaskFailure): Verdict {
+    if (!this.mayTryAgain(dispatched, error)) return OVER;
+    return { kind: 'again', inMs: fullJitterMs(BACKOFF, dispatched.attempts - dispatched.pardoned) };
+  }
+
+  private judgeRefusal({ dispatched, startedAt }: Try, error: TaskFailure, now: MonotonicMs): Verdict {
+    const { retryAfterMs, retryAfterHost, httpStatus, code } = error;
+    const { refusedAt, refusedSince = now } = dispatched;
+    dispatched.refusedSince = refusedSince;
+    dispatched.refusedAt = now;
+    // One that was not even asked says nothing new.
+    if (retryAfterHost !== undefined && code !== 'SOURCE_PAUSED') {
+      const refusal = { forMs: retryAfterMs, isExplicit: retryAfterMs !== undefined || httpStatus === HTTP_TOO_MANY_REQUESTS };
+      if (this.gate.refused(retryAfterHost, refusal, startedAt, now, refusedAt) === 'file') return this.judgeFailure(dispatched, error);
+    }
+    dispatched.pardoned++;
+    if (dispatched.pardoned >= this.taskMaxAttempts && now - refusedSince >= HOST_PATIENCE_MS) return OVER;
+    if (retryAfterHost === undefined) return { kind: 'again', inMs: Math.max(BACKOFF.baseMs, retryAfterMs ?? 0) };
+    dispatched.host = retryAfterHost;
+    return { kind: 'again', inMs: 0 };
+  }
+
+  private mayTryAgain(dispatched: Dispatched, error: TaskFailure): boolean {
+    if (MISMATCHES.has(error.code) && ++dispatched.mismatches === MAX_MISMATCHES) return false;
+    const counted = dispatched.attempts - dispatched.pardoned;
+    return error.retryable && counted < (error.code === 'UPLOAD_FAILED' ? this.taskMaxAttempts * STORE_PATIENCE : this.taskMaxAttempts);
+  }
+
+  private tell(dispatched: Dispatched, error: TaskFailure, verdict: Verdict, now: MonotonicMs): void {
+    const { task, host, attempts } = dispatched;
+    const kind = this.gate.isSilent(host) ? 'silent' : error.code;
+    if (!this.told.isFirst(task.jobId, `${host ?? ''} ${kind}`)) return;
+    this.logger.warn('A try of a file failed; more of this kind for this job and host are only counted (task_tries_total)', {
+      jobId: task.jobId,
+      taskId: task.taskId,
+      ...(host === undefined ? {} : { host }),
+      code: error.code,
+      reason: error.message,
+      attempt: attempts,
+      next: verdict.kind === 'over' ? 'the file is recorded as failed' : this.whatComesNext(host, verdict.inMs, now),
+    });
+  }
+
+  private whatComesNext(host: string | undefined, inMs: number, now: MonotonicMs): string {
+    if (this.gate.isSilent(host))
+      return `the host answers nobody: it gets a few connections until it does, and after ${SILENCE_PATIENCE_MS / 60_000} minutes all its files in hand fail`;
+    const opensAt = this.gate.opensAt(host, now);
+    if (opensAt !== undefined && inMs === 0) return `the host is left alone for ${((opensAt - now) / 1_000).toFixed(1)} s, then the file is tried again`;
+    return `the file is tried again after ${(inMs / 1_000).toFixed(1)} s`;
+  }
+}
