@@ -43,7 +43,7 @@ export class RestlessClock extends FakeClock {
   approach(looksBefore: number): void {
     const leftMs = this.nextWakeInMs;
     if (leftMs === undefined) throw new Error('nobody sleeps');
-    const hairMs = Math.min(leftMs, STEP_MS.least);
+    const hairMs = Math.min(leftMs, STEP_MS.most);
     this.jump(leftMs - hairMs);
     this.#nextStepsMs = Array.from({ length: looksBefore + 1 }, () => hairMs / (looksBefore + 0.5));
   }
