@@ -5,9 +5,20 @@ export type MonotonicMs = number;
 export abstract class Clock {
   abstract nowIso(): string;
   abstract monotonicMs(): MonotonicMs;
-  /** Resolves after `ms`, or at once when the signal is aborted; never rejects. Does not hold the process alive. */
-  abstract sleep(ms: number, signal?: AbortSignal): Promise<void>;
+
+  /**
+   * Resolves once `monotonicMs()` is `at` or later, or at once when the signal is aborted; never rejects. Does not hold the process alive.
+   * It never ends early: who wakes without an abort need not look whether its time has come.
+   */
+  abstract sleepUntil(at: MonotonicMs, signal?: AbortSignal): Promise<void>;
+
+  sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    return this.sleepUntil(this.monotonicMs() + ms, signal);
+  }
 }
+
+/** Node takes a longer timer for one of 1 ms. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
 
 export class SystemClock extends Clock {
   nowIso(): string {
@@ -18,7 +29,7 @@ export class SystemClock extends Clock {
     return performance.now();
   }
 
-  sleep(ms: number, signal?: AbortSignal): Promise<void> {
+  sleepUntil(at: MonotonicMs, signal?: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
       if (signal?.aborted) return resolve();
       const done = () => {
@@ -26,8 +37,13 @@ export class SystemClock extends Clock {
         signal?.removeEventListener('abort', done);
         resolve();
       };
-      const timer = setTimeout(done, ms);
-      timer.unref();
+      // A timer fires up to 1 ms before its time, because Node counts whole milliseconds: what is left is waited for with another one.
+      const wait = () => setTimeout(look, Math.min(Math.ceil(at - performance.now()), MAX_TIMER_MS)).unref();
+      const look = () => {
+        if (performance.now() < at) timer = wait();
+        else done();
+      };
+      let timer = wait();
       signal?.addEventListener('abort', done, { once: true });
     });
   }

@@ -59,8 +59,7 @@ export class FakeTaskSource implements TaskSource {
 }
 
 /** A dispatcher with so many places in its pool. */
-export function aDispatcher(places = 4, maxConnectionsPerHost = 10_000) {
-  const clock = new FakeClock();
+export function aDispatcher(places = 4, maxConnectionsPerHost = 10_000, clock = new FakeClock()) {
   const metrics = new RecordingMetrics();
   const pool = new FakeTransferPool(places);
   const signs = new WorkSigns(clock);

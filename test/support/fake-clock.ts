@@ -9,7 +9,7 @@ interface Sleeper {
 export class FakeClock extends Clock {
   readonly #startEpochMs: number;
   readonly #sleepers = new Set<Sleeper>();
-  #nowMs = 0;
+  protected nowMs: MonotonicMs = 0;
 
   constructor(startIso = '2026-01-01T00:00:00.000Z') {
     super();
@@ -17,14 +17,14 @@ export class FakeClock extends Clock {
   }
 
   nowIso(): string {
-    return new Date(this.#startEpochMs + this.#nowMs).toISOString();
+    return new Date(this.#startEpochMs + this.nowMs).toISOString();
   }
 
   monotonicMs(): MonotonicMs {
-    return this.#nowMs;
+    return this.nowMs;
   }
 
-  sleep(ms: number, signal?: AbortSignal): Promise<void> {
+  sleepUntil(at: MonotonicMs, signal?: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
       if (signal?.aborted) return resolve();
       const wake = () => {
@@ -32,7 +32,7 @@ export class FakeClock extends Clock {
         signal?.removeEventListener('abort', wake);
         resolve();
       };
-      const sleeper = { dueAt: this.#nowMs + ms, wake };
+      const sleeper = { dueAt: at, wake };
       this.#sleepers.add(sleeper);
       signal?.addEventListener('abort', wake, { once: true });
     });
@@ -45,30 +45,48 @@ export class FakeClock extends Clock {
 
   /** Milliseconds until the next sleeper wakes; undefined when nobody sleeps. */
   get nextWakeInMs(): number | undefined {
-    const next = this.#next();
-    return next === undefined ? undefined : next.dueAt - this.#nowMs;
+    const [next] = this.#inOrder();
+    return next === undefined ? undefined : next.dueAt - this.nowMs;
+  }
+
+  /** What a spec expects where `ms` have passed: exactly that many. For `toEqual`; see RestlessClock. */
+  about(ms: number): unknown {
+    return ms;
   }
 
   /** Time passes and nobody wakes, as in a process that is frozen. */
   jump(ms: number): void {
-    this.#nowMs += ms;
+    this.nowMs += ms;
   }
 
   async advance(ms: number): Promise<void> {
-    const endMs = this.#nowMs + ms;
+    const endMs = this.nowMs + ms;
     await settled();
-    for (let next = this.#next(); next !== undefined && next.dueAt <= endMs; next = this.#next()) {
-      this.#nowMs = Math.max(this.#nowMs, next.dueAt);
+    for (let next = this.#nextBy(endMs); next !== undefined; next = this.#nextBy(endMs)) {
+      this.nowMs = Math.max(this.nowMs, this.wakesAt(next.dueAt, endMs));
       next.wake();
       await settled();
     }
-    this.#nowMs = endMs;
+    this.nowMs = Math.max(this.nowMs, endMs);
   }
 
-  #next(): Sleeper | undefined {
-    let next: Sleeper | undefined;
-    for (const sleeper of this.#sleepers) if (next === undefined || sleeper.dueAt < next.dueAt) next = sleeper;
-    return next;
+  /** Which of the sleepers wakes next; they come in the order of their time. */
+  protected choose(dueAts: readonly MonotonicMs[]): number {
+    return dueAts.length > 0 ? 0 : -1;
+  }
+
+  /** When a sleeper really wakes. */
+  protected wakesAt(dueAt: MonotonicMs, _endMs: MonotonicMs): MonotonicMs {
+    return dueAt;
+  }
+
+  #nextBy(endMs: MonotonicMs): Sleeper | undefined {
+    const due = this.#inOrder().filter(({ dueAt }) => dueAt <= endMs);
+    return due[this.choose(due.map(({ dueAt }) => dueAt))];
+  }
+
+  #inOrder(): Sleeper[] {
+    return [...this.#sleepers].sort((a, b) => a.dueAt - b.dueAt);
   }
 }
 
