@@ -65,7 +65,11 @@ export function aHolder(ports: HolderPorts, coordinatorId: string, places: numbe
   const metrics = new RecordingMetrics();
   const pool = new FakeTransferPool(places);
   const signs = new WorkSigns(clock);
-  const dispatcher = new TaskDispatcherService(pool, { taskMaxAttempts: 4, maxConnectionsPerHost: 10_000 }, clock, metrics, signs);
+  const dispatcher = new TaskDispatcherService(
+    pool,
+    { taskMaxAttempts: 4, maxConnectionsPerHost: 10_000 },
+    { signs, clock, logger, metrics },
+  );
   const settler = new SettleTokenService(stepFunctions, clock, logger, metrics);
   const completeJob = new CompleteJobUseCase(jobs, new JobBatchesAdapter(batches, queue, clock), results, settler, clock, logger, metrics);
   const runBatch = new RunBatchUseCase(

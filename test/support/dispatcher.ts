@@ -64,11 +64,7 @@ export function aDispatcher(places = 4, maxConnectionsPerHost = 10_000, clock = 
   const pool = new FakeTransferPool(places);
   const signs = new WorkSigns(clock);
   const logger = new RecordingLogger();
-  const dispatcher = new TaskDispatcherService(
-    pool,
-    { taskMaxAttempts: 4, maxConnectionsPerHost },
-    { signs, clock, logger, metrics },
-  );
+  const dispatcher = new TaskDispatcherService(pool, { taskMaxAttempts: 4, maxConnectionsPerHost }, { signs, clock, logger, metrics });
   const add = (source: FakeTaskSource) => {
     dispatcher.add(source);
     return source;

@@ -31,7 +31,7 @@ const RULES: Record<string, Rule[]> = {
       'e2e/main-path.spec.ts',
       'downloads as many files at a time as threads × tasks per worker, and no more',
     ],
-    ['is fed fairly across jobs', DISPATCHER, 'are shared fairly: a huge job does not hold back a small one'],
+    ['is fed fairly across jobs', DISPATCHER, 'are shared fairly: a small job has its share at once, beside a huge one'],
     ['gives a place on once its source is read', DISPATCHER, 'are given on as soon as a source has been read'],
     ['gives a job no more than its maxConcurrency', DISPATCHER, 'are not given to a job beyond its maxConcurrency'],
     ['takes only what the protocol can carry', `${INTEGRATION}pool-threads.spec.ts`, 'refuses a task that the protocol cannot carry'],

@@ -32,7 +32,8 @@ export class DispatchWatchdog {
       await clock.sleep(LOOK_EVERY_MS, signal);
       if (signal.aborted) return;
       const fault = this.wakeUp();
-      if (fault !== undefined) logger.error('Tasks waited, places were free, and nothing would have started them: a fault of this service', { ...fault });
+      if (fault !== undefined)
+        logger.error('Tasks waited, places were free, and nothing would have started them: a fault of this service', { ...fault });
     }
   }
 }

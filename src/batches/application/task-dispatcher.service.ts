@@ -17,7 +17,10 @@ const LATE_TIMER_MS = 5_000;
 const MAX_DESTINATION_REFUSALS = 5;
 
 const GIVEN_UP: Record<GivenUp, TaskOutcome> = {
-  refuses: unasked('SOURCE_REFUSES', `for ${HOST_PATIENCE_MS / 60_000} minutes its host has served nothing and only asked to come back later`),
+  refuses: unasked(
+    'SOURCE_REFUSES',
+    `for ${HOST_PATIENCE_MS / 60_000} minutes its host has served nothing and only asked to come back later`,
+  ),
   silent: unasked('SOURCE_SILENT', `for ${SILENCE_PATIENCE_MS / 60_000} minutes its host has answered nothing at all`),
 };
 
@@ -155,7 +158,7 @@ export class TaskDispatcherService {
     if (at === undefined) return;
     const sleep = new AbortController();
     this.opening = { at, sleep };
-    void this.fillLater(at - now, sleep.signal);
+    void this.fillAt(at, sleep.signal);
   }
 
   private disarm(): void {
@@ -163,8 +166,8 @@ export class TaskDispatcherService {
     this.opening = undefined;
   }
 
-  private async fillLater(waitMs: number, signal: AbortSignal): Promise<void> {
-    await this.tools.clock.sleep(waitMs, signal);
+  private async fillAt(at: MonotonicMs, signal: AbortSignal): Promise<void> {
+    await this.tools.clock.sleepUntil(at, signal);
     if (signal.aborted) return;
     this.opening = undefined;
     this.fill();
@@ -245,8 +248,10 @@ export class TaskDispatcherService {
     if (!outcome.success) this.notePause(dispatched.host, now);
     this.noteDestination(dispatched, outcome);
     if (verdict.kind === 'over') this.record(dispatched, outcome, now);
-    else if (verdict.inMs > 0) void this.backOff(dispatched, verdict.inMs);
-    else if (!dispatched.source.signal.aborted) this.laneOf(dispatched.source.jobId).hold(dispatched, now);
+    else if (verdict.inMs > 0) {
+      if (!outcome.success && outcome.error.retryAfterMs !== undefined) dispatched.source.onPause(now + verdict.inMs);
+      void this.backOff(dispatched, verdict.inMs);
+    } else if (!dispatched.source.signal.aborted) this.laneOf(dispatched.source.jobId).hold(dispatched, now);
   }
 
   /** Who waits for a host that is paused says so: it is not taken for one that hangs. */
@@ -262,7 +267,11 @@ export class TaskDispatcherService {
     lane.refusedByDestination++;
     const { message } = outcome.error;
     if (lane.refusedByDestination === 1)
-      this.tools.logger.error('The destination of a job refuses what is stored', { jobId: task.jobId, bucket: task.s3Bucket, reason: message });
+      this.tools.logger.error('The destination of a job refuses what is stored', {
+        jobId: task.jobId,
+        bucket: task.s3Bucket,
+        reason: message,
+      });
     if (lane.refusedByDestination >= MAX_DESTINATION_REFUSALS)
       for (const batch of lane.batches().add(source)) batch.onDestinationRefused(message);
   }

@@ -112,7 +112,8 @@ export class TryJudge {
     if (this.gate.isSilent(host))
       return `the host answers nobody: it gets a few connections until it does, and after ${SILENCE_PATIENCE_MS / 60_000} minutes all its files in hand fail`;
     const opensAt = this.gate.opensAt(host, now);
-    if (opensAt !== undefined && inMs === 0) return `the host is left alone for ${((opensAt - now) / 1_000).toFixed(1)} s, then the file is tried again`;
+    if (opensAt !== undefined && inMs === 0)
+      return `the host is left alone for ${((opensAt - now) / 1_000).toFixed(1)} s, then the file is tried again`;
     return `the file is tried again after ${(inMs / 1_000).toFixed(1)} s`;
   }
 }

@@ -61,7 +61,7 @@ export class HostPace {
 
   /** Whether it keeps starts apart at all. */
   isLimited(now: MonotonicMs): boolean {
-    return this.refusal !== undefined || this.rateAt(now) !== Infinity;
+    return this.refusal === undefined ? this.rateAt(now) !== Infinity : now - this.nextStartAt <= FORGET_AFTER_MS;
   }
 
   /** A task that started at `startedAt` was served. */
@@ -111,9 +111,14 @@ export class HostPace {
 
   private rateAt(now: MonotonicMs): number {
     const sinceMs = now - this.resumedAt;
-    if (sinceMs > FORGET_AFTER_MS) this.learned = Infinity;
+    if (sinceMs > FORGET_AFTER_MS) this.forget();
     if (this.learned === Infinity) return Infinity;
     if (this.isSeeking) return this.learned * 2 ** (sinceMs / SEEK_DOUBLES_MS);
     return this.learned * (1 + BACK_OFF_SHARE * ((sinceMs - CLIMB_MS) / CLIMB_MS) ** 3);
+  }
+
+  private forget(): void {
+    this.learned = Infinity;
+    this.isSeeking = false;
   }
 }

@@ -131,7 +131,7 @@ export class SourceHost {
     this.serves(now);
     this.busyShare *= 1 - BUSY_WEIGHT;
     this.pace.served(startedAt, now);
-    if (this.running >= this.bearsAtOnce) this.bearsAtOnce += 1 / this.bearsAtOnce;
+    if (this.running >= Math.floor(this.bearsAtOnce)) this.bearsAtOnce += 1 / this.bearsAtOnce;
   }
 
   /**

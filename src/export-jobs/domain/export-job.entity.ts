@@ -7,7 +7,13 @@ export type JobStatus = ActiveStatus | TerminalStatus;
 
 /** Error names a state machine sees in Retry and Catch. */
 export type JobErrorCode =
-  'JobCompletedWithFailures' | 'JobStalled' | 'InvalidExportRequest' | 'ExportIntakeFailed' | 'JobIdConflict' | 'ExportCancelled' | 'DestinationRefused';
+  | 'JobCompletedWithFailures'
+  | 'JobStalled'
+  | 'InvalidExportRequest'
+  | 'ExportIntakeFailed'
+  | 'JobIdConflict'
+  | 'ExportCancelled'
+  | 'DestinationRefused';
 
 export interface JobError {
   code: JobErrorCode;

@@ -96,7 +96,11 @@ function aWorld({ documents, jobsTable, batchesTable }: Awaited<ReturnType<typeo
     { coordinatorId: 'bench', heartbeatIntervalMs: HEARTBEAT_MS, ttlMs: {} },
     new ClaimBatchUseCase(jobs, batches, counter, completeJob),
     new SegmentsOfAnyBatch(batchSize),
-    new TaskDispatcherService(pool, { taskMaxAttempts: 4, maxConnectionsPerHost: 10_000 }, clock, metrics, new WorkSigns(clock)),
+    new TaskDispatcherService(
+      pool,
+      { taskMaxAttempts: 4, maxConnectionsPerHost: 10_000 },
+      { signs: new WorkSigns(clock), clock, logger, metrics },
+    ),
     new ReleaseBatchUseCase(leases, queue, clock, logger),
     completeJob,
     { leases, counter, jobs, clock, logger, metrics },

@@ -73,6 +73,17 @@ export class FakeTransferPool extends TransferPool {
     await settled();
   }
 
+  /** The source of the oldest running task whose key ends so has sent nothing for a while, or has sent something again. */
+  async silence(keyEnd = ''): Promise<void> {
+    this.#find(keyEnd).options.onSilent?.();
+    await settled();
+  }
+
+  async hear(keyEnd = ''): Promise<void> {
+    this.#find(keyEnd).options.onHeard?.();
+    await settled();
+  }
+
   progress(bytes: number): void {
     for (const { options } of this.#running) options.onProgress?.(bytes);
   }

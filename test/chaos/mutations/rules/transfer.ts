@@ -5,6 +5,11 @@ const HTTP_SOURCE = `${THREADS}/http-source.ts`;
 const BODY = `${THREADS}/source-body.ts`;
 const GUARD = `${THREADS}/source-guard.ts`;
 const DISPATCHER = 'src/batches/application/task-dispatcher.service.ts';
+const JUDGE = 'src/batches/application/try-judge.ts';
+const LANE = 'src/batches/application/job-lane.ts';
+const HOST = 'src/batches/domain/source-host.ts';
+const PACE = 'src/batches/domain/host-pace.ts';
+const PLACES = 'src/batches/domain/places.ts';
 const METADATA = 'src/worker-pool/domain/object-metadata.ts';
 const RESUME = 'src/worker-pool/domain/resume-point.ts';
 const ON_WIRE = ['integration/worker-pool/raw-origin.spec.ts'];
@@ -302,7 +307,7 @@ const PATIENCE: readonly Mutation[] = [
   {
     rule: 'CHECKSUM_MISMATCH twice is an answer',
     fault: 'it is tried as often as any other failure',
-    file: DISPATCHER,
+    file: JUDGE,
     find: 'const MAX_MISMATCHES = 2;',
     replace: 'const MAX_MISMATCHES = 20;',
     specs: ON_DISPATCHER,
@@ -310,7 +315,7 @@ const PATIENCE: readonly Mutation[] = [
   {
     rule: 'CHECKSUM_MISMATCH twice is an answer',
     fault: 'there is no second try',
-    file: DISPATCHER,
+    file: JUDGE,
     find: 'const MAX_MISMATCHES = 2;',
     replace: 'const MAX_MISMATCHES = 1;',
     specs: ON_DISPATCHER,
@@ -318,18 +323,98 @@ const PATIENCE: readonly Mutation[] = [
   {
     rule: 'a host that asks for patience gets no task of any job until its time is over',
     fault: 'Retry-After is not told to the others',
-    file: DISPATCHER,
-    find: 'if (!outcome.success) this.pauseHost(dispatched, outcome.error, startedAt);',
+    file: HOST,
+    find: 'this.reopensAt = Math.max(this.reopensAt, this.pausedUntil + jitterMs);',
     replace: '',
+    specs: ON_HOSTS,
+  },
+  {
+    rule: 'a host that asks for patience costs one attempt in all, not one of each task',
+    fault: 'each refusal is charged to its file',
+    file: JUDGE,
+    find: 'dispatched.pardoned++;',
+    replace: '',
+    specs: ON_HOSTS,
+  },
+  {
+    rule: 'a host that opens between two looks at the clock gets its task all the same',
+    fault: 'the timer is armed by another look than the one that found the host closed',
+    file: DISPATCHER,
+    find: 'this.arm(now);',
+    replace: 'this.arm(this.now());',
     specs: ON_HOSTS,
   },
   {
     rule: 'a full host has so many tasks at once over all jobs',
     fault: 'a host gets one connection more',
-    file: 'src/batches/domain/host-gate.ts',
-    find: 'host.running < this.maxPerHost',
-    replace: 'host.running <= this.maxPerHost',
+    file: HOST,
+    find: 'this.running < this.limit',
+    replace: 'this.running <= this.limit',
     specs: ON_HOSTS,
+  },
+  {
+    rule: 'gives at least 80 % of',
+    fault: 'after a pause everything starts at once',
+    file: PACE,
+    find: 'if (rate !== Infinity) this.nextStartAt',
+    replace: 'if (rate < 0) this.nextStartAt',
+    specs: ['unit/batches/application/paced-hosts.spec.ts'],
+  },
+  {
+    rule: 'a bare 503 is the fault of its file while the host serves others',
+    fault: 'any 503 pauses its host for everybody',
+    file: HOST,
+    find: 'return this.pace.isLimited(now) || this.busyShare > BUSY_SHARE;',
+    replace: 'return true;',
+    specs: ['unit/batches/domain/source-host.spec.ts'],
+  },
+  {
+    rule: 'a host that answers nobody gets a few connections, one every 15 s, after four tries in a row',
+    fault: 'it is asked with all of its connections for ever',
+    file: HOST,
+    find: 'this.isSilent ? PROBES : Infinity',
+    replace: 'Infinity',
+    specs: ['unit/batches/domain/source-host.spec.ts'],
+  },
+  {
+    rule: 'are shared fairly: a small job has its share at once, beside a huge one that holds every place',
+    fault: 'it waits until the huge one gives a place up',
+    file: PLACES,
+    find: 'return isFree || job.reading + job.sending < shareOf(places, jobs);',
+    replace: 'return isFree;',
+    specs: ON_DISPATCHER,
+  },
+  {
+    rule: 'go to the job that holds the fewest: files that take long do not crowd out short ones',
+    fault: 'jobs take turns, whatever they hold',
+    file: DISPATCHER,
+    find: 'const lanes = [...this.lanes].toSorted(([, a], [, b]) => a.use.reading + a.use.sending - (b.use.reading + b.use.sending));',
+    replace: 'const lanes = [...this.lanes];',
+    specs: ON_DISPATCHER,
+  },
+  {
+    rule: 'are not held by tasks whose source is silent, until it is heard again',
+    fault: 'a task that waits for its source keeps its place',
+    file: DISPATCHER,
+    find: "running.becomes('silent');",
+    replace: '',
+    specs: ON_DISPATCHER,
+  },
+  {
+    rule: 'a destination that refuses is told as an error with the first file, gets one file at a time from then on, and ends the job',
+    fault: 'one file after another is downloaded for nothing',
+    file: LANE,
+    find: 'if (this.refusedByDestination > 0) return 1;',
+    replace: '',
+    specs: ON_DISPATCHER,
+  },
+  {
+    rule: 'the watchdog says as an error that tasks wait although they could run, and lets them run',
+    fault: 'nobody watches',
+    file: DISPATCHER,
+    find: 'this.watchdog.watch(this.lanes.size > 0 && !this.paused);',
+    replace: '',
+    specs: ON_DISPATCHER,
   },
   {
     rule: 'Retry-After 86400 is 300000 ms',

@@ -13,7 +13,7 @@ beforeEach(() => {
 });
 
 /** A paused host opens up to a second late, and keeps its next starts apart. */
-const JITTER_AND_STEP_MS = 1_300;
+const JITTER_AND_STEP_MS = 4_000;
 
 const row = () => w.batches.get(0);
 
@@ -40,7 +40,7 @@ describe('the report of batch work', () => {
       me = w.process('me', 1);
       await me.begin();
       await w.clock.advance(1_000);
-      await me.pool.fail({ code: 'HTTP_429', retryable: true, retryAfterMs });
+      await me.pool.fail({ code: 'HTTP_429', retryable: true, retryAfterMs, retryAfterHost: 'origin.test' });
     };
     afterEach(() => me.work.abandon());
 
@@ -57,7 +57,7 @@ describe('the report of batch work', () => {
     it('counts the end of the first attempt after the wait, be it the next wait', async () => {
       await waitFor(300_000);
       await w.clock.advance(301_000);
-      await me.pool.fail({ code: 'HTTP_429', retryable: true, retryAfterMs: 300_000 });
+      await me.pool.fail({ code: 'HTTP_429', retryable: true, retryAfterMs: 300_000, retryAfterHost: 'origin.test' });
       await w.clock.advance(200_000);
       expect(me.signs.last).toMatchObject({ at: 302_000 });
       expect(me.work.report()).toMatchObject({ lastSign: { at: 502_000 } });
@@ -74,7 +74,7 @@ describe('the report of batch work', () => {
 
   it('has no sign of work of tasks that hang once the wait of the one beside them is over', async () => {
     await me.begin();
-    await me.pool.fail({ code: 'HTTP_429', retryable: true, retryAfterMs: 300_000 });
+    await me.pool.fail({ code: 'HTTP_429', retryable: true, retryAfterMs: 300_000, retryAfterHost: 'origin.test' });
     await w.clock.advance(299_999);
     expect(me.work.report()).toMatchObject({ activeTasks: 1, lastSign: { at: 299_999 } });
     await w.clock.advance(JITTER_AND_STEP_MS);
