@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Clock, fullJitterMs, Metrics, type MonotonicMs } from '../../shared/index.js';
-import { TransferPool, type TaskFailure, type TaskOutcome } from '../../worker-pool/index.js';
+import { IN_HAND_PER_PLACE, TransferPool, type TaskFailure, type TaskOutcome } from '../../worker-pool/index.js';
 import { earliest } from '../domain/earliest.js';
 import { HOST_PATIENCE_MS, HostGate } from '../domain/host-gate.js';
 import { JobLane } from './job-lane.js';
@@ -95,7 +95,7 @@ export class TaskDispatcherService {
   }
 
   private fill(): void {
-    while (!this.paused && this.reading < this.pool.capacity && this.running < this.pool.maxInHand) {
+    while (!this.paused && this.reading < this.pool.capacity && this.running < this.pool.capacity * IN_HAND_PER_PLACE) {
       const next = this.pull();
       if (next === undefined) break;
       if (this.gate.hasGivenUp(next.host, next.inHandSince)) this.record(next, REFUSED);

@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream';
 import { TransferError } from '../domain/transfer-error.js';
 import { isNoHttp } from './request-errors.js';
+import type { SourceWait } from './transfer-signs.js';
 
 export interface BodyExpectation {
   /** Bytes the body must have, if anyone said. */
@@ -9,6 +10,8 @@ export interface BodyExpectation {
   from?: number;
   /** Reading may wait this long for the next byte. The time in which nobody reads does not count. */
   stallTimeoutMs: number;
+  /** Is told when the body is read, and when something comes. */
+  wait?: SourceWait;
   signal: AbortSignal;
 }
 
@@ -32,7 +35,9 @@ export async function* readBody(body: Readable, expect: BodyExpectation): AsyncG
       expect.signal.throwIfAborted();
       reading = true;
       watchdog.refresh();
+      expect.wait?.begin();
       const next = await chunks.next();
+      expect.wait?.heard();
       reading = false;
       if (next.done === true) break;
       bytes += next.value.length;

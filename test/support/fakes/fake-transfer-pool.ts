@@ -27,10 +27,6 @@ export class FakeTransferPool extends TransferPool {
     super();
   }
 
-  get maxInHand(): number {
-    return 2 * this.capacity;
-  }
-
   get running(): TransferTask[] {
     return this.#running.map(({ task }) => task);
   }
@@ -70,6 +66,18 @@ export class FakeTransferPool extends TransferPool {
   /** The source of the oldest running task whose key ends so has been read; the task goes on. */
   async read(keyEnd = ''): Promise<void> {
     this.#find(keyEnd).options.onRead?.();
+    await settled();
+  }
+
+  /** The source of the oldest running task whose key ends so has sent nothing for a while. */
+  async silent(keyEnd = ''): Promise<void> {
+    this.#find(keyEnd).options.onSilent?.();
+    await settled();
+  }
+
+  /** It sends again. */
+  async heard(keyEnd = ''): Promise<void> {
+    this.#find(keyEnd).options.onHeard?.();
     await settled();
   }
 

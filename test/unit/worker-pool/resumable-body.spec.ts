@@ -72,15 +72,15 @@ describe('a body that is cut', () => {
   });
 
   it('counts a request for the rest that fails as a resume, and asks again', async () => {
-    const rests = [statusError(503), new TransferError('SOURCE_CONNECTION', 'x', { retryable: true }), whole('456789')];
+    const rests = [statusError(500), new TransferError('SOURCE_CONNECTION', 'x', { retryable: true }), whole('456789')];
     const { text, asked } = await read({ size: 10, opened: { body: cut('0123') }, rests });
     expect(text).toBe('0123456789');
     expect(asked).toHaveLength(3);
   });
 
-  it('hands on the pause that a source asks for', async () => {
-    const { error, asked } = await read({ size: 10, opened: { body: cut('0123') }, rests: [statusError(429, { retryAfterMs: 7_000 })] });
-    expect(error).toMatchObject({ code: 'HTTP_429', retryAfterMs: 7_000 });
+  it.each([{ retryAfterMs: 7_000 }, { retryAfterHost: 'a.example' }])('hands on the pause that a source asks for, %j', async (wish) => {
+    const { error, asked } = await read({ size: 10, opened: { body: cut('0123') }, rests: [statusError(429, wish)] });
+    expect(error).toMatchObject({ code: 'HTTP_429', ...wish });
     expect(asked).toHaveLength(1);
   });
 
