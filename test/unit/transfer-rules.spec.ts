@@ -164,6 +164,13 @@ const RULES: Record<string, Rule[]> = {
       'that takes the request and does not answer is silent',
     ],
     ['and not when S3 is slow', `${INTEGRATION}silent-sources.spec.ts`, 'whose reading stops because S3 is slow is not silent'],
+    [
+      'is ended when it is slower than the least speed',
+      `${UNIT}source-body.spec.ts`,
+      'ends a source that is slower than the least speed, and lets go of it',
+    ],
+    ['over all its resumes', `${UNIT}resumable-body.spec.ts`, 'is held to one least speed over all its resumes'],
+    ['whatever its length', `${UNIT}least-speed.spec.ts`, 'is judged after a minute of reading: $what'],
     ['pauses its host for everyone', PAUSES, 'gets no task of any job until its time is over, while other hosts go on'],
     ['shares the connections of its host over all threads', E2E, 'come from a host over as many connections at once as it may have'],
     ['destroys a body that nobody reads', `${INTEGRATION}endless-answers.spec.ts`, 'but redirects is not read'],

@@ -101,4 +101,5 @@ export interface ThreadSettings {
   connectionsPerHost: number;
   taskTimeoutMs: number;
   stallTimeoutMs: number;
+  minBytesPerSecond: number;
 }

@@ -58,8 +58,15 @@ export class ResumableBody {
   }
 
   private expected(): BodyExpectation {
-    const { stallTimeoutMs, signal, wait } = this.expect;
-    return { stallTimeoutMs, signal, ...(wait && { wait }), from: this.bytes, ...(this.total !== undefined && { size: this.total }) };
+    const { stallTimeoutMs, signal, speed, wait } = this.expect;
+    return {
+      stallTimeoutMs,
+      signal,
+      ...(speed && { speed }),
+      ...(wait && { wait }),
+      from: this.bytes,
+      ...(this.total !== undefined && { size: this.total }),
+    };
   }
 
   private async rest(cut: CutBody): Promise<Readable> {

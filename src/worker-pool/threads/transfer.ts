@@ -1,5 +1,6 @@
 import { newId } from '../../shared/index.js';
 import { isMediaType } from '../domain/http-response.js';
+import { LeastSpeed } from '../domain/least-speed.js';
 import { isSameObject, leftAlone, objectMetadata, type StoredObject } from '../domain/object-metadata.js';
 import { MIN_PART_BYTES } from '../domain/part-plan.js';
 import { isS3Uri } from '../domain/s3-uri.js';
@@ -18,6 +19,8 @@ import type { Uploader } from './uploader.js';
 export interface TransferSettings {
   destinationBuckets: readonly string[];
   stallTimeoutMs: number;
+  /** 0 holds no source to any. */
+  minBytesPerSecond: number;
 }
 
 /** One task: download, verify, upload. The bytes pass through once; nothing is visible in S3 before they are verified. */
@@ -84,8 +87,10 @@ export class Transfer {
       ...(source.contentEncoding !== undefined && { contentEncoding: source.contentEncoding }),
     });
     let bytesProcessed = 0;
+    const { stallTimeoutMs, minBytesPerSecond } = this.settings;
     const body = new ResumableBody(this.sources, task, source, {
-      stallTimeoutMs: this.settings.stallTimeoutMs,
+      stallTimeoutMs,
+      ...(minBytesPerSecond > 0 && { speed: new LeastSpeed(minBytesPerSecond) }),
       wait,
       signal: work.signal,
       ...(size !== undefined && { size }),

@@ -56,7 +56,7 @@ export class QuickTransfers {
     const store = new ObjectStore(s3, { fullObjectCrc32: true });
     const multiparts = new Multiparts(store, () => {});
     const uploader = new Uploader(store, multiparts, new MemoryBudget(memoryMb * MIB), { concurrency: 4, fullObjectCrc32: true });
-    const settings = { destinationBuckets: access.destinationBuckets, stallTimeoutMs };
+    const settings = { destinationBuckets: access.destinationBuckets, stallTimeoutMs, minBytesPerSecond: 100 };
     const sources = new SourceOpener(guard, agent, s3);
     const transfer = new Transfer(
       sources,

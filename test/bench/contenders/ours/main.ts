@@ -56,6 +56,7 @@ function poolSettings({ threads, filesPerThread, partsPerFile }: Limits): Constr
       uploadConcurrency: partsPerFile,
       maxConnectionsPerHost: threads * filesPerThread,
       taskTimeoutMs: 3_600_000,
+      minBytesPerSecond: 100,
     },
     access: { destinationBuckets: [BUCKET], sourceBuckets: [], sourceHosts: [], sourceCidrs: ['127.0.0.0/8'], sourcePorts: [] },
     aws: { region: 'us-east-1', s3CustomEndpoint: true, s3Checksums: 'full-object' },
