@@ -117,7 +117,7 @@ describe('a body that is cut', () => {
   it('is held to one least speed over all its resumes', async () => {
     const speed = new LeastSpeed(100);
     let nowMs = 0;
-    jest.spyOn(performance, 'now').mockImplementation(() => (nowMs += 20_000));
+    jest.spyOn(performance, 'now').mockImplementation(() => (nowMs += 15_000));
     const rests = ['1', '2', '3', '4', '5'].map((text) => cut(text));
     const { text, error } = await read({ size: 10, opened: { body: cut('0') }, rests, speed });
     jest.restoreAllMocks();
