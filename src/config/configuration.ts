@@ -62,6 +62,8 @@ export interface Configuration {
     readonly uploadConcurrency: number;
     readonly maxConnectionsPerHost: number;
     readonly taskTimeoutMs: number;
+    /** 0: a source may be as slow as it likes. */
+    readonly minBytesPerSecond: number;
   };
 }
 
@@ -145,6 +147,7 @@ function toConfiguration(env: Environment): Configuration {
       uploadConcurrency: env.UPLOAD_CONCURRENCY,
       maxConnectionsPerHost: env.MAX_CONNECTIONS_PER_HOST,
       taskTimeoutMs: env.TASK_TIMEOUT_MS,
+      minBytesPerSecond: env.MIN_BYTES_PER_SECOND,
     },
   };
 }

@@ -47,6 +47,7 @@ export interface Environment {
   COORDINATOR_HEARTBEAT_INTERVAL_MS: number;
   TASK_MAX_ATTEMPTS: number;
   TASK_TIMEOUT_MS: number;
+  MIN_BYTES_PER_SECOND: number;
   WORKER_POOL_SIZE: number;
   TASKS_PER_WORKER: number;
   TRANSFER_MEMORY_MB: number;
@@ -138,6 +139,7 @@ export const validationSchema = Joi.object<Environment>({
   COORDINATOR_HEARTBEAT_INTERVAL_MS: Joi.number().integer().min(100).default(10_000),
   TASK_MAX_ATTEMPTS: count.max(100).default(4),
   TASK_TIMEOUT_MS: Joi.number().integer().min(1_000).default(3_600_000),
+  MIN_BYTES_PER_SECOND: Joi.number().integer().min(0).default(100),
   WORKER_POOL_SIZE: Joi.number().integer().min(0).max(128).default(4),
   TASKS_PER_WORKER: count.max(1_024).default(8),
   TRANSFER_MEMORY_MB: Joi.number().integer().min(16).default(64),

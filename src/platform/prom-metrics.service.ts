@@ -28,9 +28,10 @@ const GAUGES = {
   batches_running: ['Batches in hand', []],
   batches_over_twice_ttl: ['Running batches of the fleet without a heartbeat for more than twice their TTL: must be 0', []],
   worker_pool_threads: ['Threads that are ready', []],
-  worker_pool_busy: ['Transfers in hand, twice the places at most', []],
-  worker_pool_reading: ['Sources being read', []],
-  worker_pool_queued: ['Transfers waiting for a place', []],
+  worker_pool_busy: ['Transfers in hand', []],
+  worker_pool_reading: ['Sources being read that send', []],
+  worker_pool_silent: ['Sources that have sent nothing for 2 s although they were asked', []],
+  worker_pool_queued: ['Transfers waiting for a thread that is ready', []],
 } as const;
 
 const HISTOGRAMS = {

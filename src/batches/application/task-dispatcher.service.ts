@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { AppLogger, Clock, Metrics, type MonotonicMs } from '../../shared/index.js';
-import { TransferPool, type TaskOutcome } from '../../worker-pool/index.js';
+import { IN_HAND_PER_PLACE, TransferPool, type TaskOutcome } from '../../worker-pool/index.js';
 import { earliest } from '../domain/earliest.js';
 import { HostGate } from '../domain/host-gate.js';
 import { mayStart, runningOf, type PlaceUse } from '../domain/places.js';
@@ -137,10 +137,11 @@ export class TaskDispatcherService {
   private pull(now: MonotonicMs): Dispatched | undefined {
     if (this.paused) return undefined;
     const lanes = [...this.lanes].toSorted(([, a], [, b]) => a.use.reading + a.use.sending - (b.use.reading + b.use.sending));
+    const room = { places: this.pool.capacity, busyPerPlace: IN_HAND_PER_PLACE };
     const busy = lanes.filter(([, lane]) => lane.use.reading + lane.use.sending > 0).length;
     for (const [jobId, lane] of lanes) {
       const jobs = lane.use.reading + lane.use.sending > 0 ? busy : busy + 1;
-      if (!mayStart(lane.use, this.use, this.pool.capacity, jobs)) continue;
+      if (!mayStart(lane.use, this.use, room, jobs)) continue;
       const next = lane.take(now);
       if (next === undefined) continue;
       this.lanes.delete(jobId);

@@ -13,8 +13,6 @@ export interface PlaceUse {
   silent: number;
 }
 
-/** One that is read and one on its way to S3 for each place: more would pile up in front of a slow S3. */
-const BUSY_PER_PLACE = 2;
 /** Silent tasks cost a connection and little else. */
 const SILENT_PER_PLACE = 4;
 /** All together, whatever their state: past it each job has one task at a time. Only many jobs at once come near it. */
@@ -24,12 +22,18 @@ const RUNNING_PER_PLACE = 8;
  * Whether a job may start a task now: a place is free, or the job has less than its fair share of the places and others hold the rest. It
  * then starts beyond the places: those who hold more than their share may read for hours, and nobody waits for another job.
  *
+ * @param busyPerPlace tasks that are read or on their way to S3, for each place: more would pile up in front of a slow S3
  * @param jobs those with running tasks, this one included
  */
-export function mayStart(job: PlaceUse, all: PlaceUse, places: number, jobs: number): boolean {
+export function mayStart(
+  job: PlaceUse,
+  all: PlaceUse,
+  { places, busyPerPlace }: { places: number; busyPerPlace: number },
+  jobs: number,
+): boolean {
   if (runningOf(all) >= places * RUNNING_PER_PLACE && runningOf(job) > 0) return false;
   if (job.silent >= shareOf(places * SILENT_PER_PLACE, jobs)) return false;
-  const isFree = all.reading < places && all.reading + all.sending < places * BUSY_PER_PLACE;
+  const isFree = all.reading < places && all.reading + all.sending < places * busyPerPlace;
   return isFree || job.reading + job.sending < shareOf(places, jobs);
 }
 

@@ -1,7 +1,6 @@
 import { AppError, SystemClock, type AppLogger, type Metrics, type MonotonicMs } from '../../shared/index.js';
 import { TransferPool, type RunTaskOptions } from '../application/transfer-pool.port.js';
 import type { TaskOutcome, TransferTask } from '../domain/transfer-task.js';
-import { IN_HAND_PER_PLACE } from '../domain/places.js';
 import { transferTaskSchema } from '../protocol/thread-messages.schema.js';
 import { threadSettings, type PoolSettings } from './pool-settings.js';
 import { S3Access } from './s3-access.js';
@@ -17,9 +16,8 @@ export interface PoolOptions {
 }
 
 /**
- * The threads, and who gets the next task: the least busy one. Tasks over the capacity wait in order. While the end of a file goes to S3,
- * its thread reads the next one: a source's connection that waits for S3 is the time that small files cost.
- * With `pool.size` 0 the tasks run on this thread.
+ * The threads, and who gets a task: the one that reads least, at once. Tasks wait here only while no thread can take them: how many there
+ * are is the dispatcher's business, who has one account of places for all threads. With `pool.size` 0 the tasks run on this thread.
  */
 export class PoolManagerService extends TransferPool {
   private readonly threads: readonly PoolThread[];
@@ -63,10 +61,6 @@ export class PoolManagerService extends TransferPool {
     return this.threads.filter((thread) => !thread.isGone).length * this.tasksPerWorker;
   }
 
-  get maxInHand(): number {
-    return this.capacity * IN_HAND_PER_PLACE;
-  }
-
   /**
    * Resolves when one thread is ready; the others follow. Booting all at once would have them wait for each other's
    * modules, and the first task for all of them.
@@ -104,13 +98,12 @@ export class PoolManagerService extends TransferPool {
     return outcome;
   }
 
-  private enqueue(task: TransferTask, { signal, onProgress, onRead }: RunTaskOptions): Promise<TaskOutcome> {
+  private enqueue(task: TransferTask, { signal, ...signs }: RunTaskOptions): Promise<TaskOutcome> {
     return new Promise((resolve) => {
       const abort = () => this.abort(inHand);
       const inHand: TaskInHand = {
         task,
-        onProgress,
-        onRead,
+        ...signs,
         settle: (outcome, leftOpen = []) => {
           signal.removeEventListener('abort', abort);
           this.inHand.delete(task.taskId);
@@ -137,36 +130,26 @@ export class PoolManagerService extends TransferPool {
   private turn(): void {
     this.answerStarts();
     if (this.stopped === undefined && this.threads.some((thread) => thread.isReady)) for (const thread of this.threads) thread.start();
-    for (let thread = this.leastBusy(); thread !== undefined && this.queue.length > 0; thread = this.leastBusy()) {
+    for (let thread = this.next(); thread !== undefined && this.queue.length > 0; thread = this.next()) {
       const next = this.queue.shift();
       if (next !== undefined) thread.submit(next);
     }
     if (this.threads.every((thread) => thread.isGone)) for (const lost of this.queue.splice(0)) lost.settle(failedOutcome(threadLost()));
     this.metrics?.gauge('worker_pool_threads', this.threads.filter((thread) => thread.isReady).length);
-    this.metrics?.gauge('worker_pool_busy', this.taken);
-    this.metrics?.gauge(
-      'worker_pool_reading',
-      this.sum((thread) => thread.reading),
-    );
+    this.metrics?.gauge('worker_pool_busy', sum(this.threads, 'inHand'));
+    this.metrics?.gauge('worker_pool_reading', sum(this.threads, 'reading'));
+    this.metrics?.gauge('worker_pool_silent', sum(this.threads, 'silent'));
     this.metrics?.gauge('worker_pool_queued', this.queue.length);
   }
 
-  /** Tasks that threads have in hand. */
-  private get taken(): number {
-    return this.sum((thread) => thread.inHand);
-  }
-
-  private sum(of: (thread: PoolThread) => number): number {
-    return this.threads.reduce((sum, thread) => sum + of(thread), 0);
-  }
-
-  /** The one that reads least has a free place soonest; of several, the one with the least on its way to S3. */
-  private leastBusy(): PoolThread | undefined {
-    if (this.taken >= this.maxInHand) return undefined;
-    const [least] = this.threads
-      .filter((thread) => thread.isReady && thread.reading < this.tasksPerWorker)
-      .toSorted((a, b) => a.reading - b.reading || a.inHand - b.inHand);
-    return least;
+  /**
+   * The thread that reads least; of several, the one with the fewest tasks in hand. One that has its share waits for the threads that boot,
+   * because at a start the first of them would otherwise get all that there is, for as long as that takes.
+   */
+  private next(): PoolThread | undefined {
+    const [least] = this.threads.filter((thread) => thread.isReady).toSorted((a, b) => a.reading - b.reading || a.inHand - b.inHand);
+    const hasItsShare = least !== undefined && least.inHand >= this.tasksPerWorker;
+    return hasItsShare && this.threads.some((thread) => thread.isBooting) ? undefined : least;
   }
 
   private answerStarts(): void {
@@ -187,4 +170,8 @@ export class PoolManagerService extends TransferPool {
     this.s3Access.close();
     this.logger.info('Worker pool stopped');
   }
+}
+
+function sum(threads: readonly PoolThread[], of: 'inHand' | 'reading' | 'silent'): number {
+  return threads.reduce((total, thread) => total + thread[of], 0);
 }

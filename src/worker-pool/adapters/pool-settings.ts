@@ -21,5 +21,6 @@ export function threadSettings({ pool, access, aws }: PoolSettings): ThreadSetti
     connectionsPerHost: pool.maxConnectionsPerHost,
     taskTimeoutMs: pool.taskTimeoutMs,
     stallTimeoutMs: STALL_TIMEOUT_MS,
+    minBytesPerSecond: pool.minBytesPerSecond,
   };
 }

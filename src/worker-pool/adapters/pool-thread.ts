@@ -1,4 +1,5 @@
 import { fullJitterMs, toLoggable, type AppLogger, type BackoffPolicy } from '../../shared/index.js';
+import type { RunTaskOptions } from '../application/transfer-pool.port.js';
 import type { TaskFailure, TaskOutcome, TransferTask } from '../domain/transfer-task.js';
 import type { TaskUpload } from '../domain/task-upload.js';
 import { fromThreadMessageSchema, type FromThreadMessage } from '../protocol/thread-messages.schema.js';
@@ -30,21 +31,22 @@ export const POOL_TIMINGS: PoolTimings = {
 };
 
 /** A task that waits or runs; `settle` is called once, with the uploads that nobody will end any more. */
-export interface TaskInHand {
+export interface TaskInHand extends Omit<RunTaskOptions, 'signal'> {
   readonly task: TransferTask;
-  readonly onProgress: ((bytes: number) => void) | undefined;
-  readonly onRead: (() => void) | undefined;
   readonly settle: (outcome: TaskOutcome, leftOpen?: Iterable<TaskUpload>) => void;
 }
 
 interface RunningTask extends TaskInHand {
   bytes: number;
-  isRead: boolean;
+  source: SourceState;
   /** Open in S3, by their ids. */
   readonly uploads: Map<string, TaskUpload>;
   /** Set once the task is to be aborted. */
   abortTimer?: NodeJS.Timeout;
 }
+
+/** Of a task's source. `silent`: it is read, and sends nothing. `read`: to its end. */
+type SourceState = 'reading' | 'silent' | 'read';
 
 type State = 'idle' | 'starting' | 'ready' | 'ending' | 'down' | 'broken' | 'stopped';
 
@@ -63,7 +65,7 @@ export class PoolThread {
   private state: State = 'idle';
   private channel: ThreadChannel | undefined;
   private readonly tasks = new Map<string, RunningTask>();
-  private read = 0;
+  private readonly count: Record<SourceState, number> = { reading: 0, silent: 0, read: 0 };
   private timer: NodeJS.Timeout | undefined;
   private missedPongs = 0;
   private bootDeaths = 0;
@@ -75,7 +77,7 @@ export class PoolThread {
     private readonly s3Access: Pick<S3Access, 'of'>,
     private readonly timings: PoolTimings,
     private readonly logger: AppLogger,
-    /** Ready, broken, stopped, a source or a task less, or lost a life (`restarted`). */
+    /** Ready, broken, stopped, a source that changed or a task less, or lost a life (`restarted`). */
     private readonly onChange: (restarted?: 'restarted') => void,
   ) {}
 
@@ -92,9 +94,18 @@ export class PoolThread {
     return this.tasks.size;
   }
 
-  /** Of those in hand, the ones whose source is still to be read. */
+  /** Of those in hand, the ones whose source is read and sends. */
   get reading(): number {
-    return this.tasks.size - this.read;
+    return this.count.reading;
+  }
+
+  /** Of those in hand, the ones whose source sends nothing. */
+  get silent(): number {
+    return this.count.silent;
+  }
+
+  get isBooting(): boolean {
+    return this.state === 'starting';
   }
 
   start(): void {
@@ -103,7 +114,8 @@ export class PoolThread {
 
   /** Only when ready. */
   submit(inHand: TaskInHand): void {
-    this.tasks.set(inHand.task.taskId, { ...inHand, bytes: 0, isRead: false, uploads: new Map() });
+    this.tasks.set(inHand.task.taskId, { ...inHand, bytes: 0, source: 'reading', uploads: new Map() });
+    this.count.reading += 1;
     this.channel?.post({ type: 'PROCESS_TASK', payload: inHand.task });
   }
 
@@ -166,14 +178,12 @@ export class PoolThread {
         running.bytes = message.payload.bytes;
         return running.onProgress?.(running.bytes);
       }
-      case 'TASK_READ': {
-        const running = this.tasks.get(message.payload.taskId);
-        if (running === undefined || running.isRead) return;
-        running.isRead = true;
-        this.read += 1;
-        running.onRead?.();
-        return this.onChange();
-      }
+      case 'TASK_READ':
+        return this.turnSource(message.payload.taskId, 'read');
+      case 'TASK_SILENT':
+        return this.turnSource(message.payload.taskId, 'silent');
+      case 'TASK_HEARD':
+        return this.turnSource(message.payload.taskId, 'reading');
       case 'UPLOAD_OPENED':
         return void this.tasks.get(message.payload.taskId)?.uploads.set(message.payload.uploadId, message.payload);
       case 'UPLOAD_CLOSED':
@@ -185,6 +195,19 @@ export class PoolThread {
         return this.onChange();
       }
     }
+  }
+
+  /** What has been read stays so. */
+  private turnSource(taskId: string, to: SourceState): void {
+    const running = this.tasks.get(taskId);
+    if (running === undefined || running.source === 'read' || running.source === to) return;
+    this.count[running.source] -= 1;
+    this.count[to] += 1;
+    running.source = to;
+    if (to === 'read') running.onRead?.();
+    else if (to === 'silent') running.onSilent?.();
+    else running.onHeard?.();
+    this.onChange();
   }
 
   /** To the life that asked: the next one asks itself. */
@@ -248,7 +271,7 @@ export class PoolThread {
     if (running === undefined) return;
     clearTimeout(running.abortTimer);
     this.tasks.delete(taskId);
-    if (running.isRead) this.read -= 1;
+    this.count[running.source] -= 1;
     running.settle(outcome, running.uploads.values());
   }
 }

@@ -7,17 +7,18 @@ export interface RunTaskOptions {
   onProgress?: (bytes: number) => void;
   /** The source has been read to its end, and its connection is free; what remains is between us and S3. At most once; not every task comes here. */
   onRead?: () => void;
-  /** The source was asked, or is being read, and has sent nothing for a while; not when the reader holds back. */
+  /** The source has sent nothing for 2 s, although it was asked or is read. Neither this nor `onHeard` comes after `onRead`. */
   onSilent?: () => void;
-  /** A silent source has sent something again. */
+  /** The source has sent something, after an `onSilent`. */
   onHeard?: () => void;
 }
 
-/** The pool as its users see it. `run` never rejects: what goes wrong is in the outcome. */
+/**
+ * The pool as its users see it. It runs whatever it is given, at once: how many tasks those are is its user's business, who keeps to
+ * `capacity` and to IN_HAND_PER_PLACE. `run` never rejects: what goes wrong is in the outcome.
+ */
 export abstract class TransferPool {
   /** Sources that can be read at the same time: threads × tasks per worker. */
   abstract readonly capacity: number;
-  /** Tasks that can run at the same time, with those whose source has been read. */
-  abstract readonly maxInHand: number;
   abstract run(task: TransferTask, options: RunTaskOptions): Promise<TaskOutcome>;
 }

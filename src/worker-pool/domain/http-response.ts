@@ -1,7 +1,10 @@
 import { TransferError } from './transfer-error.js';
+import type { PatienceWish } from './transfer-task.js';
 
 const REDIRECT_STATUSES = new Set([301, 302, 303, 307, 308]);
 const RETRYABLE_CLIENT_STATUSES = new Set([408, 425, 429]);
+/** Refusals, unless they come with a wish for patience: a file that is not ready yet, and a limit that is used up. */
+const WAITS_WITH_A_WISH = new Set([202, 403]);
 /** As the parser below reads it: what it takes for another coding, as with a tab behind it, reaches us with its chunks not undone. */
 const PARSED_AS_CHUNKED = /^chunked *$/i;
 /** What a host may ask for at most: longer is no wait, but a source that is gone. */
@@ -16,20 +19,13 @@ export function isRetryableStatus(status: number): boolean {
 }
 
 /** The error for any status but 200: a 204 or an unasked 206 is not the file. */
-export function statusError(status: number, wish: { retryAfterMs?: number; retryAfterHost?: string } = {}): TransferError {
+export function statusError(status: number, wish: PatienceWish = {}): TransferError {
+  const isWait = WAITS_WITH_A_WISH.has(status) && (wish.retryAfterMs !== undefined || wish.retryAfterHost !== undefined);
   return new TransferError(`HTTP_${status}`, `the source answered ${status}`, {
-    retryable: isRetryableStatus(status),
+    retryable: isWait || isRetryableStatus(status),
     httpStatus: status,
     ...wish,
   });
-}
-
-/** `Retry-After` in milliseconds from now, given as seconds or as a date; at most 300 s. */
-export function parseRetryAfterMs(value: string | undefined, nowMs: number): number | undefined {
-  if (value === undefined) return undefined;
-  const text = value.trim();
-  const waitMs = /^\d+$/.test(text) ? Number(text) * 1_000 : Date.parse(text) - nowMs;
-  return Number.isNaN(waitMs) ? undefined : Math.min(Math.max(waitMs, 0), MAX_RETRY_AFTER_MS);
 }
 
 /**

@@ -1,11 +1,9 @@
 import { AppError } from '../../shared/index.js';
-import type { TaskFailure } from './transfer-task.js';
+import type { PatienceWish, TaskFailure } from './transfer-task.js';
 
-export interface TransferErrorOptions {
+export interface TransferErrorOptions extends PatienceWish {
   retryable: boolean;
   httpStatus?: number;
-  retryAfterMs?: number;
-  retryAfterHost?: string;
   cause?: unknown;
 }
 
@@ -21,6 +19,11 @@ export class TransferError extends AppError {
     this.httpStatus = options.httpStatus;
     this.retryAfterMs = options.retryAfterMs;
     this.retryAfterHost = options.retryAfterHost;
+  }
+
+  /** Whether the source said that it wants to be asked later. */
+  get asksForPatience(): boolean {
+    return this.retryAfterMs !== undefined || this.retryAfterHost !== undefined;
   }
 
   toFailure(): TaskFailure {

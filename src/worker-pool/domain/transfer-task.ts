@@ -27,17 +27,24 @@ export interface TransferTask {
   attempt: number;
 }
 
+/**
+ * With a host: it asks everybody for patience, for so long if it gave a time. A time without a host: this one file is not ready before.
+ * Neither: nobody asks for anything.
+ */
+export interface PatienceWish {
+  /** At most 300,000. */
+  retryAfterMs?: number;
+  /** Its name as in `URL.hostname`; behind a redirect another than that of the task's URL. */
+  retryAfterHost?: string;
+}
+
 /** Why a task failed, as data: errors do not survive postMessage. */
-export interface TaskFailure {
+export interface TaskFailure extends PatienceWish {
   /** Stable: `HTTP_404`, `SOURCE_PAUSED` (a redirect led to one of the paused hosts, which was not asked), `SIZE_MISMATCH`, `CHECKSUM_MISMATCH`, `LENGTH_UNKNOWN`, `SOURCE_NOT_ALLOWED`, `TASK_TIMEOUT`, `ABORTED`, `THREAD_LOST` … */
   code: string;
   message: string;
   httpStatus?: number;
   retryable: boolean;
-  /** What the source asked for with Retry-After, at most 300,000. */
-  retryAfterMs?: number;
-  /** Whose wish that was: with a redirect not the host of the task's URL. */
-  retryAfterHost?: string;
 }
 
 export type TaskOutcome =

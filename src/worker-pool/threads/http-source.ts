@@ -1,12 +1,14 @@
 import type { Readable } from 'node:stream';
 import { request, type Agent, type Dispatcher } from 'undici';
 import { RESERVED_REQUEST_HEADERS } from '../../shared/index.js';
-import { isRedirect, parseRetryAfterMs, statusError } from '../domain/http-response.js';
+import { isRedirect, statusError } from '../domain/http-response.js';
+import { patienceWish } from '../domain/patience-wish.js';
 import type { ResumePoint } from '../domain/resume-point.js';
 import { TransferError } from '../domain/transfer-error.js';
-import type { PausedHost } from '../domain/transfer-task.js';
+import type { PatienceWish, PausedHost } from '../domain/transfer-task.js';
 import { isReset, requestError } from './request-errors.js';
 import type { SourceGuard } from './source-guard.js';
+import type { SourceWait } from './transfer-signs.js';
 
 export const MAX_REDIRECTS = 10;
 const MAX_REQUESTS = 3;
@@ -19,6 +21,8 @@ export interface HttpSourceOptions {
   pausedHosts?: readonly PausedHost[];
   /** Asks for the rest of this content: then a 206 is the only answer. */
   resume?: ResumePoint;
+  /** Is told when the source is asked, and when it answers. */
+  wait?: SourceWait;
 }
 
 /** GET over http(s), redirects followed by hand so that each hop meets the guard. Answers with a 200 (the 206 that was asked for) or throws TransferError. */
@@ -36,12 +40,11 @@ export class HttpSource {
     const maxRedirects = options.maxRedirects ?? MAX_REDIRECTS;
     for (let hop = 0; hop <= maxRedirects; hop++) {
       this.guard.checkUrl(url);
-      const response = await this.get(url, { ...headers, ...own }, options.signal);
+      const response = await this.get(url, { ...headers, ...own }, options);
       if (response.statusCode === wanted) return response;
       discard(response.body);
       const location = single(response.headers['location']);
-      if (!isRedirect(response.statusCode) || location === undefined)
-        throw statusError(response.statusCode, pauseWish(url, response.headers));
+      if (!isRedirect(response.statusCode) || location === undefined) throw statusError(response.statusCode, wishOf(url, response));
       const next = parseUrl(escapedBytes(location), url.href);
       // Credentials are for the origin they were given for, and do not come back with it.
       if (next.origin !== url.origin) headers = {};
@@ -52,10 +55,13 @@ export class HttpSource {
   }
 
   /** One request; after a reset another, at once: of the connections that were kept more than one may be dead. */
-  private async get(url: URL, headers: Record<string, string>, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
+  private async get(url: URL, headers: Record<string, string>, { signal, wait }: HttpSourceOptions): Promise<Dispatcher.ResponseData> {
+    wait?.begin();
     for (let attempt = 1; ; attempt++) {
       try {
-        return await request(url, { dispatcher: this.agent, headers, signal });
+        const response = await request(url, { dispatcher: this.agent, headers, signal });
+        wait?.heard();
+        return response;
       } catch (error) {
         if (signal.aborted) throw signal.reason;
         if (attempt < MAX_REQUESTS && isReset(error)) continue;
@@ -65,9 +71,8 @@ export class HttpSource {
   }
 }
 
-function pauseWish({ hostname }: URL, headers: Dispatcher.ResponseData['headers']): { retryAfterMs?: number; retryAfterHost?: string } {
-  const retryAfterMs = parseRetryAfterMs(single(headers['retry-after']), Date.now());
-  return retryAfterMs === undefined ? {} : { retryAfterMs, retryAfterHost: hostname };
+function wishOf({ hostname }: URL, { statusCode, headers }: Dispatcher.ResponseData): PatienceWish {
+  return patienceWish(statusCode, hostname, (name) => single(headers[name]), Date.now());
 }
 
 /** The pause began before this task, which comes by a host that has none: it waits with the others, and is not asked once more. */

@@ -21,7 +21,7 @@ export interface ResumedRequest {
  *    ↑                                └─ yes → wait → ask for the rest
  *    └──────────── a 206 that is the rest ───────────┤
  *                                                    ├─ failed, but may pass ── once more, as another resume
- *                                                    ├─ failed with Retry-After → that error: the task waits elsewhere
+ *                                                    ├─ failed with a wish for patience → that error: the task waits elsewhere
  *                                                    └─ anything else → the cut's error
  *
  * The cut's error is retryable: the dispatcher's next try begins at the first byte, with a new hash and a new upload.
@@ -58,14 +58,21 @@ export class ResumableBody {
   }
 
   private expected(): BodyExpectation {
-    const { stallTimeoutMs, signal } = this.expect;
-    return { stallTimeoutMs, signal, from: this.bytes, ...(this.total !== undefined && { size: this.total }) };
+    const { stallTimeoutMs, signal, speed, wait } = this.expect;
+    return {
+      stallTimeoutMs,
+      signal,
+      ...(speed && { speed }),
+      ...(wait && { wait }),
+      from: this.bytes,
+      ...(this.total !== undefined && { size: this.total }),
+    };
   }
 
   private async rest(cut: CutBody): Promise<Readable> {
     const { validator, contentEncoding } = this.opened;
     const { url, headers } = this.request;
-    const { signal, backoff = BACKOFF } = this.expect;
+    const { signal, wait, backoff = BACKOFF } = this.expect;
     // Nothing to keep, or nothing to ask for.
     if (validator === undefined || this.bytes === 0 || this.bytes === this.total) throw cut;
     while (this.resumes < MAX_RESUMES) {
@@ -73,14 +80,14 @@ export class ResumableBody {
       await pause(fullJitterMs(backoff, this.resumes), signal);
       try {
         const point = { offset: this.bytes, total: this.total, validator, contentEncoding };
-        const { body, total } = await this.sources.resume(url, { ...(headers && { headers }), signal }, point);
+        const { body, total } = await this.sources.resume(url, { ...(headers && { headers }), ...(wait && { wait }), signal }, point);
         this.total = total;
         return body;
       } catch (error) {
         signal.throwIfAborted();
         if (!(error instanceof TransferError)) throw error;
         if (error.disposition !== 'retry') throw cut;
-        if (error.retryAfterMs !== undefined) throw error;
+        if (error.asksForPatience) throw error;
       }
     }
     throw cut;

@@ -105,7 +105,8 @@ export class S3Requests {
 
   constructor(
     private readonly accesses: BucketAccesses,
-    connections: number,
+    /** At once, to one bucket's address; null for as many as there are requests. */
+    connections: number | null,
     private readonly timings: S3Timings = TIMINGS,
   ) {
     this.agent = new Agent({ allowH2: false, pipelining: 1, connections, connect: { timeout: CONNECT_TIMEOUT_MS } });

@@ -9,6 +9,7 @@ import type { MultipartRequest, Multiparts } from './multiparts.js';
 import type { ObjectCalls } from './object-store.js';
 import { sendAll } from './send-all.js';
 import type { SourceGuard } from './source-guard.js';
+import type { TransferSigns } from './transfer-signs.js';
 
 /** From bucket to bucket within S3, where nothing must be checked that S3 cannot tell: no byte passes through here. */
 export class ServerCopy {
@@ -29,12 +30,14 @@ export class ServerCopy {
     task: TransferTask,
     existing: Promise<StoredObject | undefined> | undefined,
     work: AbortController,
-    onBytes: (total: number) => void,
+    { onBytes, wait }: TransferSigns,
   ): Promise<TaskOutcome | undefined> {
     if (!isS3Uri(task.url)) return undefined;
     const from = this.guard.checkS3(task.url);
     const at = { bucket: task.s3Bucket, key: task.s3Key };
-    const [source, stored] = await Promise.all([this.store.describe(from, work.signal), existing]);
+    wait.begin();
+    const described = this.store.describe(from, work.signal).finally(() => wait.heard());
+    const [source, stored] = await Promise.all([described, existing]);
     work.signal.throwIfAborted();
     if (source === undefined) return undefined;
     if (stored !== undefined && isSameObject(stored, task, source)) return leftAlone(stored);

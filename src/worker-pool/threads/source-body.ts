@@ -1,6 +1,8 @@
 import type { Readable } from 'node:stream';
+import type { LeastSpeed } from '../domain/least-speed.js';
 import { TransferError } from '../domain/transfer-error.js';
 import { isNoHttp } from './request-errors.js';
+import type { SourceWait } from './transfer-signs.js';
 
 export interface BodyExpectation {
   /** Bytes the body must have, if anyone said. */
@@ -9,6 +11,10 @@ export interface BodyExpectation {
   from?: number;
   /** Reading may wait this long for the next byte. The time in which nobody reads does not count. */
   stallTimeoutMs: number;
+  /** What the source is held to, if to anything. */
+  speed?: LeastSpeed;
+  /** Is told when the body is read, and when something comes. */
+  wait?: SourceWait;
   signal: AbortSignal;
 }
 
@@ -18,7 +24,7 @@ export class CutBody extends TransferError {}
 /**
  * The bytes of a source, counted.
  * @throws CutBody, or TransferError, of code `SIZE_MISMATCH` (fewer or more than expected), `SOURCE_STALLED`, `SOURCE_CONNECTION`,
- * `SOURCE_PROTOCOL` (broken chunks), or the reason of the signal.
+ * `SOURCE_PROTOCOL` (broken chunks), `SOURCE_TOO_SLOW`, or the reason of the signal.
  */
 export async function* readBody(body: Readable, expect: BodyExpectation): AsyncGenerator<Buffer, void, void> {
   let reading = false;
@@ -32,9 +38,13 @@ export async function* readBody(body: Readable, expect: BodyExpectation): AsyncG
       expect.signal.throwIfAborted();
       reading = true;
       watchdog.refresh();
+      expect.wait?.begin();
+      const beganAtMs = performance.now();
       const next = await chunks.next();
+      expect.wait?.heard();
       reading = false;
       if (next.done === true) break;
+      expect.speed?.note(performance.now() - beganAtMs, next.value.length);
       bytes += next.value.length;
       if (expect.size !== undefined && bytes > expect.size) throw sizeMismatch(`more than the ${expect.size} bytes expected`);
       yield next.value;

@@ -57,11 +57,13 @@ export class SourceOpener {
     return isS3Uri(url) ? this.askS3(url, options) : this.http.open(url, options);
   }
 
-  private async askS3(uri: string, { signal, resume }: HttpSourceOptions): Promise<Answer> {
+  private async askS3(uri: string, { signal, resume, wait }: HttpSourceOptions): Promise<Answer> {
     const at = this.guard.checkS3(uri);
     const headers = resume === undefined ? {} : { range: `bytes=${resume.offset}-`, 'if-match': resume.validator };
+    wait?.begin();
     try {
       const answer = await this.s3.open({ method: 'GET', ...at, headers, signal });
+      wait?.heard();
       if (answer.statusCode === (resume === undefined ? 200 : 206)) return answer;
       discard(answer.body);
       throw statusError(answer.statusCode);
@@ -69,6 +71,7 @@ export class SourceOpener {
       signal.throwIfAborted();
       if (error instanceof TransferError) throw error;
       const status = error instanceof S3Error ? error.status : undefined;
+      if (status !== undefined) wait?.heard();
       if (status !== undefined) throw statusError(status);
       throw new TransferError('SOURCE_CONNECTION', 'S3 did not answer', { retryable: true, cause: error });
     }

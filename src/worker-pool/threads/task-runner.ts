@@ -2,19 +2,23 @@ import { toLoggable } from '../../shared/index.js';
 import { TransferError } from '../domain/transfer-error.js';
 import type { TaskOutcome, TransferTask } from '../domain/transfer-task.js';
 import type { FromThreadMessage } from '../protocol/thread-messages.schema.js';
+import { SilenceWatch } from './silence-watch.js';
 import type { Transfer } from './transfer.js';
 
 const PROGRESS_INTERVAL_MS = 1_000;
 
 /** The tasks one thread has in hand, each with the controller that ends it. */
 export class TaskRunner {
+  private readonly silence: SilenceWatch;
   private readonly running = new Map<string, { work: AbortController; done: Promise<void> }>();
 
   constructor(
     private readonly transfer: Transfer,
     private readonly taskTimeoutMs: number,
     private readonly send: (message: FromThreadMessage) => void,
-  ) {}
+  ) {
+    this.silence = new SilenceWatch(send);
+  }
 
   start(task: TransferTask): void {
     const work = new AbortController();
@@ -47,8 +51,10 @@ export class TaskRunner {
       this.send({ type: 'TASK_PROGRESS', payload: { taskId, bytes } });
     };
     const onRead = () => this.send({ type: 'TASK_READ', payload: { taskId } });
-    const outcome = await this.transfer.run(task, work, { onBytes, onRead }).catch((error: unknown) => failed(error, bytes));
+    const wait = this.silence.of(taskId);
+    const outcome = await this.transfer.run(task, work, { onBytes, onRead, wait }).catch((error: unknown) => failed(error, bytes));
     clearTimeout(timeout);
+    this.silence.end(wait);
     this.running.delete(taskId);
     this.send({ type: 'TASK_COMPLETED', payload: { taskId, jobId, ...outcome } });
   }

@@ -20,6 +20,7 @@ import { Uploader } from './uploader.js';
 export class TransferThread {
   private readonly agent: Agent;
   private readonly s3: S3Requests;
+  private readonly s3Sources: S3Requests;
   private readonly accesses: AskedAccesses;
   private readonly runner: TaskRunner;
   private closing: Promise<void> | undefined;
@@ -33,9 +34,11 @@ export class TransferThread {
     const guard = new SourceGuard(settings);
     this.agent = guardedAgent(guard, settings.connectionsPerHost);
     this.accesses = new AskedAccesses(send);
-    // Of each place the uploads of its task and of the one that has been read before, and, where that is in S3, its source: uploads that
-    // waited for the connections of sources would wait for ever.
-    this.s3 = new S3Requests(this.accesses.known, settings.tasksPerWorker * (IN_HAND_PER_PLACE * settings.uploadConcurrency + 1));
+    // An upload holds a connection for one request, which needs nothing else: those that wait for one get it.
+    this.s3 = new S3Requests(this.accesses.known, settings.tasksPerWorker * IN_HAND_PER_PLACE * settings.uploadConcurrency);
+    // A source in S3 holds its connection until its upload has taken all of it. With a limit, one that has memory and must be asked for its
+    // rest would wait for those that wait for memory; there are never more than tasks, and a socket is opened when it is needed.
+    this.s3Sources = new S3Requests(this.accesses.known, null);
     const store = new ObjectStore(this.s3, { fullObjectCrc32 });
     const multiparts = new Multiparts(store, send);
     const uploader = new Uploader(store, multiparts, new MemoryBudget(settings.memoryBytes), {
@@ -43,7 +46,7 @@ export class TransferThread {
       fullObjectCrc32,
     });
     const copy = new ServerCopy(guard, store, multiparts, { ...COPY_LIMITS, concurrency: settings.uploadConcurrency });
-    const sources = new SourceOpener(guard, this.agent, this.s3);
+    const sources = new SourceOpener(guard, this.agent, this.s3Sources);
     const transfer = new Transfer(sources, new ExistingObjects(store), uploader, copy, settings);
     this.runner = new TaskRunner(transfer, settings.taskTimeoutMs, send);
   }
@@ -67,6 +70,7 @@ export class TransferThread {
     await this.runner.close();
     await this.agent.destroy();
     await this.s3.close();
+    await this.s3Sources.close();
     this.onClosed();
   }
 }

@@ -1,5 +1,6 @@
 import { newId } from '../../shared/index.js';
 import { isMediaType } from '../domain/http-response.js';
+import { LeastSpeed } from '../domain/least-speed.js';
 import { isSameObject, leftAlone, objectMetadata, type StoredObject } from '../domain/object-metadata.js';
 import { MIN_PART_BYTES } from '../domain/part-plan.js';
 import { isS3Uri } from '../domain/s3-uri.js';
@@ -12,19 +13,14 @@ import { ResumableBody } from './resumable-body.js';
 import type { ServerCopy } from './server-copy.js';
 import { sizeMismatch } from './source-body.js';
 import type { OpenedSource, SourceOpener } from './source-opener.js';
+import type { TransferSigns } from './transfer-signs.js';
 import type { Uploader } from './uploader.js';
 
 export interface TransferSettings {
   destinationBuckets: readonly string[];
   stallTimeoutMs: number;
-}
-
-/** What is told of a transfer while it runs. */
-export interface TransferSigns {
-  /** Bytes read so far. */
-  onBytes: (total: number) => void;
-  /** The source has been read to its end. */
-  onRead: () => void;
+  /** 0 holds no source to any. */
+  minBytesPerSecond: number;
 }
 
 /** One task: download, verify, upload. The bytes pass through once; nothing is visible in S3 before they are verified. */
@@ -51,11 +47,12 @@ export class Transfer {
       work.signal.throwIfAborted();
       if (stored !== undefined && isSameObject(stored, task, {})) return leftAlone(stored);
     }
-    const copied = await this.serverCopy.tryCopy(task, looked, work, signs.onBytes);
+    const copied = await this.serverCopy.tryCopy(task, looked, work, signs);
     if (copied !== undefined) return copied;
     const source = await this.sources.open(task.url, {
       ...(task.headers && { headers: task.headers }),
       ...(task.pausedHosts && { pausedHosts: task.pausedHosts }),
+      wait: signs.wait,
       signal: work.signal,
     });
     try {
@@ -79,7 +76,7 @@ export class Transfer {
     source: OpenedSource,
     task: TransferTask,
     work: AbortController,
-    { onBytes, onRead, mayReplace }: TransferSigns & { mayReplace: boolean },
+    { onBytes, onRead, wait, mayReplace }: TransferSigns & { mayReplace: boolean },
   ): Promise<TaskOutcome> {
     const size = task.size ?? source.size;
     const digests = new Digests(task.checksum);
@@ -90,8 +87,11 @@ export class Transfer {
       ...(source.contentEncoding !== undefined && { contentEncoding: source.contentEncoding }),
     });
     let bytesProcessed = 0;
+    const { stallTimeoutMs, minBytesPerSecond } = this.settings;
     const body = new ResumableBody(this.sources, task, source, {
-      stallTimeoutMs: this.settings.stallTimeoutMs,
+      stallTimeoutMs,
+      ...(minBytesPerSecond > 0 && { speed: new LeastSpeed(minBytesPerSecond) }),
+      wait,
       signal: work.signal,
       ...(size !== undefined && { size }),
     });

@@ -11,10 +11,6 @@ export class RatedPool extends TransferPool {
     super();
   }
 
-  get maxInHand(): number {
-    return this.capacity;
-  }
-
   run(): Promise<TaskOutcome> {
     return new Promise((resolve) => void this.running.push(resolve));
   }

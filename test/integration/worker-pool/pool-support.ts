@@ -20,7 +20,16 @@ export interface SettingsOverrides {
 
 export function poolSettings({ pool, access, aws }: SettingsOverrides = {}): PoolSettings {
   return {
-    pool: { size: 0, tasksPerWorker: 8, memoryMb: 64, uploadConcurrency: 4, maxConnectionsPerHost: 32, taskTimeoutMs: 60_000, ...pool },
+    pool: {
+      size: 0,
+      tasksPerWorker: 8,
+      memoryMb: 64,
+      uploadConcurrency: 4,
+      maxConnectionsPerHost: 32,
+      taskTimeoutMs: 60_000,
+      minBytesPerSecond: 100,
+      ...pool,
+    },
     access: {
       destinationBuckets: [BUCKET],
       sourceBuckets: [SOURCE_BUCKET],

@@ -47,7 +47,7 @@ describe('the worker pool', () => {
   }
 
   /** A task that runs once its progress has been told; `abort` aborts it. */
-  async function running(pool: PoolManagerService, what: 'wait' | 'read' | 'disobey', taskId?: string) {
+  async function running(pool: PoolManagerService, what: 'wait' | 'read' | 'silent' | 'silent, heard' | 'disobey', taskId?: string) {
     const controller = new AbortController();
     let outcome: Promise<TaskOutcome> | undefined;
     await new Promise<void>((resolve) => {
@@ -75,27 +75,48 @@ describe('the worker pool', () => {
     await eventually(() => metrics.values['worker_pool_threads'] === 2);
   });
 
-  it('runs several tasks in a thread at once, spreads them, and queues what is over its capacity', async () => {
+  it('runs whatever it is given at once, beyond its capacity too, and spreads it', async () => {
     const pool = await started({ size: 2, tasksPerWorker: 2 });
-    const full = await Promise.all(Array.from({ length: 4 }, () => running(pool, 'wait')));
-    const queued = run(pool, 'succeed');
-    await eventually(() => metrics.values['worker_pool_queued'] === 1);
-    expect(metrics.values['worker_pool_busy']).toBe(4);
-    full[0]?.abort();
-    expect(await queued).toMatchObject(succeeded);
+    const all = await Promise.all(Array.from({ length: 12 }, () => running(pool, 'wait')));
+    expect(metrics.values).toMatchObject({ worker_pool_busy: 12, worker_pool_queued: 0 });
+    expect(await run(pool, 'exit')).toMatchObject(lost);
+    await eventually(() => metrics.values['worker_pool_busy'] === 6);
+    for (const { abort } of all) abort();
   });
 
-  it('gives the place of a source that has been read to the next task, and to no more than one', async () => {
-    const pool = await started({ size: 1, tasksPerWorker: 2 });
-    expect(pool.maxInHand).toBe(4);
-    const read = [await running(pool, 'read'), await running(pool, 'read')];
-    const next = [await running(pool, 'read'), await running(pool, 'wait')];
-    expect(metrics.values).toMatchObject({ worker_pool_busy: 4, worker_pool_queued: 0 });
-    const queued = run(pool, 'succeed');
-    expect(metrics.values['worker_pool_queued']).toBe(1);
-    read[0]?.abort();
-    expect(await queued).toMatchObject(succeeded);
-    for (const { abort } of [...read, ...next]) abort();
+  it('gives tasks over the share of its first thread to the threads that boot with it', async () => {
+    const pool = await started({ size: 2, tasksPerWorker: 2 });
+    const all = Array.from({ length: 4 }, () => running(pool, 'wait'));
+    expect(metrics.values).toMatchObject({ worker_pool_threads: 1, worker_pool_queued: 2 });
+    for (const { abort } of await Promise.all(all)) abort();
+  });
+
+  it('counts what has been read and what is silent for no source that is read', async () => {
+    const pool = await started({ size: 1, tasksPerWorker: 4 });
+    const all = await Promise.all((['wait', 'read', 'silent', 'silent, heard'] as const).map((what) => running(pool, what)));
+    expect(metrics.values).toMatchObject({ worker_pool_busy: 4, worker_pool_reading: 2, worker_pool_silent: 1 });
+    for (const { abort } of all) abort();
+    await eventually(() => metrics.values['worker_pool_busy'] === 0);
+    expect(metrics.values).toMatchObject({ worker_pool_reading: 0, worker_pool_silent: 0 });
+  });
+
+  it('gives a task to the thread that reads least, whose silent sources do not count', async () => {
+    const pool = await started({ size: 2, tasksPerWorker: 2 });
+    await eventually(() => metrics.values['worker_pool_threads'] === 2);
+    const [silent, waiting] = [await running(pool, 'silent'), await running(pool, 'wait')];
+    const other = await running(pool, 'silent');
+    expect(await run(pool, 'exit')).toMatchObject(lost);
+    for (const { outcome } of [silent, other]) expect(await outcome).toMatchObject(lost);
+    expect(metrics.values).toMatchObject({ worker_pool_busy: 1, worker_pool_reading: 1 });
+    waiting.abort();
+  });
+
+  it('tells of silence and of its end, and of neither once the source has been read', async () => {
+    const pool = await started();
+    const told: string[] = [];
+    const options = { signal: new AbortController().signal, onSilent: () => told.push('silent'), onHeard: () => told.push('heard') };
+    expect(await pool.run(task('all signs'), { ...options, onRead: () => told.push('read') })).toMatchObject(succeeded);
+    expect(told).toEqual(['silent', 'heard', 'read']);
   });
 
   it('spreads the tasks over its threads, those that have been read included', async () => {
@@ -120,9 +141,8 @@ describe('the worker pool', () => {
     expect(await other.outcome).toMatchObject(aborted);
   });
 
-  it('aborts a task that still waits, and one whose signal was aborted before', async () => {
-    const pool = await started({ tasksPerWorker: 1 });
-    await running(pool, 'wait');
+  it('aborts a task that still waits for a thread, and one whose signal was aborted before', async () => {
+    const pool = create();
     const abort = new AbortController();
     const waiting = pool.run(task('succeed'), { signal: abort.signal });
     await eventually(() => metrics.values['worker_pool_queued'] === 1);
@@ -185,7 +205,7 @@ describe('the worker pool', () => {
   it('stops with tasks in hand and in the queue, and with a thread that hangs', async () => {
     const pool = await started({ size: 2, tasksPerWorker: 1 });
     const hanging = [run(pool, 'hang'), run(pool, 'wait'), run(pool, 'wait')];
-    await eventually(() => metrics.values['worker_pool_queued'] === 1);
+    expect(metrics.values['worker_pool_queued']).toBe(2);
     await pool.stop();
     for (const outcome of await Promise.all(hanging)) expect(outcome).toMatchObject(lost);
     expect(await run(pool, 'succeed')).toMatchObject(lost);

@@ -29,6 +29,8 @@ export interface Limits {
 /** Transfers as a worker thread makes them, but with limits that a test can wait for: the service has them at a minute and more. */
 export class QuickTransfers {
   private readonly waiting = new Map<string, (outcome: TaskOutcome) => void>();
+  /** What the pool hears of a task's source: `SILENT`, `HEARD`, `READ`. */
+  private readonly signs = new Map<string, string[]>();
   private readonly runner: TaskRunner;
 
   private constructor(
@@ -37,6 +39,8 @@ export class QuickTransfers {
     private readonly connections: { close(): Promise<unknown> },
   ) {
     this.runner = new TaskRunner(transfer, taskTimeoutMs, (message) => {
+      if (message.type === 'TASK_SILENT' || message.type === 'TASK_HEARD' || message.type === 'TASK_READ')
+        this.signsOf(message.payload).push(message.type.replace('TASK_', ''));
       if (message.type !== 'TASK_COMPLETED') return;
       const { taskId, jobId: _, ...outcome } = message.payload;
       this.waiting.get(taskId)?.(outcome);
@@ -52,7 +56,7 @@ export class QuickTransfers {
     const store = new ObjectStore(s3, { fullObjectCrc32: true });
     const multiparts = new Multiparts(store, () => {});
     const uploader = new Uploader(store, multiparts, new MemoryBudget(memoryMb * MIB), { concurrency: 4, fullObjectCrc32: true });
-    const settings = { destinationBuckets: access.destinationBuckets, stallTimeoutMs };
+    const settings = { destinationBuckets: access.destinationBuckets, stallTimeoutMs, minBytesPerSecond: 100 };
     const sources = new SourceOpener(guard, agent, s3);
     const transfer = new Transfer(
       sources,
@@ -69,6 +73,12 @@ export class QuickTransfers {
       this.waiting.set(task.taskId, resolve);
       this.runner.start(task);
     });
+  }
+
+  signsOf({ taskId }: { taskId: string }): string[] {
+    const signs = this.signs.get(taskId) ?? [];
+    this.signs.set(taskId, signs);
+    return signs;
   }
 
   async close(): Promise<void> {

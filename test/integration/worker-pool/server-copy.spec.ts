@@ -180,7 +180,8 @@ describe('a source in S3', () => {
       const existing = store.head({ bucket: task.s3Bucket, key: task.s3Key }, work.signal);
       const multiparts = new Multiparts(store, ({ type, payload }) => told.push({ type, ...payload }));
       const limits = { concurrency: 2, wholeBytes: PART, partBytes: PART };
-      return new ServerCopy(new SourceGuard(access), store, multiparts, limits).tryCopy(task, existing, work, onBytes);
+      const signs = { onBytes, onRead: () => {}, wait: { begin: () => {}, heard: () => {} } };
+      return new ServerCopy(new SourceGuard(access), store, multiparts, limits).tryCopy(task, existing, work, signs);
     }
 
     it('is copied in ranges, with the checksum of the whole where S3 has it', async () => {

@@ -27,10 +27,6 @@ export class FakeTransferPool extends TransferPool {
     super();
   }
 
-  get maxInHand(): number {
-    return 2 * this.capacity;
-  }
-
   get running(): TransferTask[] {
     return this.#running.map(({ task }) => task);
   }
@@ -73,13 +69,14 @@ export class FakeTransferPool extends TransferPool {
     await settled();
   }
 
-  /** The source of the oldest running task whose key ends so has sent nothing for a while, or has sent something again. */
-  async silence(keyEnd = ''): Promise<void> {
+  /** The source of the oldest running task whose key ends so has sent nothing for a while. */
+  async silent(keyEnd = ''): Promise<void> {
     this.#find(keyEnd).options.onSilent?.();
     await settled();
   }
 
-  async hear(keyEnd = ''): Promise<void> {
+  /** It sends again. */
+  async heard(keyEnd = ''): Promise<void> {
     this.#find(keyEnd).options.onHeard?.();
     await settled();
   }

@@ -43,6 +43,7 @@ describe('loadConfiguration', () => {
         uploadConcurrency: 4,
         maxConnectionsPerHost: 32,
         taskTimeoutMs: 3_600_000,
+        minBytesPerSecond: 100,
       },
       access: { sourceBuckets: [], sourceHosts: [], sourceCidrs: [], sourcePorts: [] },
     });

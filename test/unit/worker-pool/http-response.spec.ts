@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { isFramed, isMediaType, isRedirect, parseRetryAfterMs, statusError } from '../../../src/worker-pool/domain/http-response.js';
+import { isFramed, isMediaType, isRedirect, statusError } from '../../../src/worker-pool/domain/http-response.js';
 
 describe('the status of a source', () => {
   it.each([408, 425, 429, 500, 502, 503, 504, 599])('%i is worth another try', (status) => {
@@ -10,24 +10,18 @@ describe('the status of a source', () => {
     expect(statusError(status).toFailure()).toMatchObject({ code: `HTTP_${status}`, httpStatus: status, retryable: false });
   });
 
+  it.each([202, 403])('%i is worth another try where it comes with a wish for patience', (status) => {
+    expect(statusError(status).toFailure()).toMatchObject({ retryable: false });
+    expect(statusError(status, { retryAfterMs: 0 }).toFailure()).toMatchObject({ retryable: true, retryAfterMs: 0 });
+    expect(statusError(status, { retryAfterHost: 'a.test' }).toFailure()).toMatchObject({ retryable: true, retryAfterHost: 'a.test' });
+  });
+
+  it('404 is not, whatever it comes with', () => {
+    expect(statusError(404, { retryAfterMs: 1_000, retryAfterHost: 'a.test' }).toFailure()).toMatchObject({ retryable: false });
+  });
+
   it.each([301, 302, 303, 307, 308])('%i redirects', (status) => expect(isRedirect(status)).toBe(true));
   it.each([300, 304, 305, 306])('%i does not redirect', (status) => expect(isRedirect(status)).toBe(false));
-});
-
-describe('Retry-After', () => {
-  const now = Date.parse('2026-01-01T00:00:00Z');
-
-  it.each([
-    { value: '7', ms: 7_000 },
-    { value: ' 0 ', ms: 0 },
-    { value: '86400', ms: 300_000 },
-    { value: 'Thu, 01 Jan 2026 00:00:30 GMT', ms: 30_000 },
-    { value: 'Thu, 01 Jan 2025 00:00:00 GMT', ms: 0 },
-    { value: 'soon', ms: undefined },
-    { value: undefined, ms: undefined },
-  ])('$value is $ms ms', ({ value, ms }) => {
-    expect(parseRetryAfterMs(value, now)).toBe(ms);
-  });
 });
 
 describe('the expected content type', () => {

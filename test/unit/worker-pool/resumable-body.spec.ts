@@ -1,7 +1,8 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import { Readable } from 'node:stream';
 import { errors } from 'undici';
 import { statusError } from '../../../src/worker-pool/domain/http-response.js';
+import { LeastSpeed } from '../../../src/worker-pool/domain/least-speed.js';
 import type { ResumePoint } from '../../../src/worker-pool/domain/resume-point.js';
 import { TransferError } from '../../../src/worker-pool/domain/transfer-error.js';
 import { MAX_RESUMES, ResumableBody } from '../../../src/worker-pool/threads/resumable-body.js';
@@ -28,9 +29,10 @@ interface Case {
   rests?: (Readable | Error)[];
   signal?: AbortSignal;
   capMs?: number;
+  speed?: LeastSpeed;
 }
 
-async function read({ size, opened, rests = [], signal = new AbortController().signal, capMs = 0 }: Case) {
+async function read({ size, opened, rests = [], signal = new AbortController().signal, capMs = 0, speed }: Case) {
   const asked: ResumePoint[] = [];
   const resume = (_url: string, _options: unknown, point: ResumePoint) => {
     asked.push(point);
@@ -38,7 +40,13 @@ async function read({ size, opened, rests = [], signal = new AbortController().s
     return rest instanceof Error ? Promise.reject(rest) : Promise.resolve({ body: rest, total: 10 });
   };
   const source = { endIsKnown: true, validator: '"v1"', ...opened };
-  const expectation = { stallTimeoutMs: 10_000, signal, backoff: { baseMs: capMs, capMs }, ...(size !== undefined && { size }) };
+  const expectation = {
+    stallTimeoutMs: 10_000,
+    signal,
+    ...(speed && { speed }),
+    backoff: { baseMs: capMs, capMs },
+    ...(size !== undefined && { size }),
+  };
   const body = new ResumableBody({ resume }, { url: 'http://a.example/' }, source, expectation);
   let text = '';
   const error = await (async () => {
@@ -72,15 +80,15 @@ describe('a body that is cut', () => {
   });
 
   it('counts a request for the rest that fails as a resume, and asks again', async () => {
-    const rests = [statusError(503), new TransferError('SOURCE_CONNECTION', 'x', { retryable: true }), whole('456789')];
+    const rests = [statusError(500), new TransferError('SOURCE_CONNECTION', 'x', { retryable: true }), whole('456789')];
     const { text, asked } = await read({ size: 10, opened: { body: cut('0123') }, rests });
     expect(text).toBe('0123456789');
     expect(asked).toHaveLength(3);
   });
 
-  it('hands on the pause that a source asks for', async () => {
-    const { error, asked } = await read({ size: 10, opened: { body: cut('0123') }, rests: [statusError(429, { retryAfterMs: 7_000 })] });
-    expect(error).toMatchObject({ code: 'HTTP_429', retryAfterMs: 7_000 });
+  it.each([{ retryAfterMs: 7_000 }, { retryAfterHost: 'a.example' }])('hands on the pause that a source asks for, %j', async (wish) => {
+    const { error, asked } = await read({ size: 10, opened: { body: cut('0123') }, rests: [statusError(429, wish)] });
+    expect(error).toMatchObject({ code: 'HTTP_429', ...wish });
     expect(asked).toHaveLength(1);
   });
 
@@ -104,6 +112,17 @@ describe('a body that is cut', () => {
     const { asked, error } = await read({ size, opened: { body: whole('0123') } });
     expect(error).toMatchObject({ code: 'SIZE_MISMATCH' });
     expect(asked).toEqual([]);
+  });
+
+  it('is held to one least speed over all its resumes', async () => {
+    const speed = new LeastSpeed(100);
+    let nowMs = 0;
+    jest.spyOn(performance, 'now').mockImplementation(() => (nowMs += 15_000));
+    const rests = ['1', '2', '3', '4', '5'].map((text) => cut(text));
+    const { text, error } = await read({ size: 10, opened: { body: cut('0') }, rests, speed });
+    jest.restoreAllMocks();
+    expect(error).toMatchObject({ code: 'SOURCE_TOO_SLOW' });
+    expect(text).toBe('012');
   });
 
   it('is not asked for again when its chunks were broken: what came before may be wrong already', async () => {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { PassThrough, Readable } from 'node:stream';
 import { setTimeout as wait } from 'node:timers/promises';
+import { LeastSpeed } from '../../../src/worker-pool/domain/least-speed.js';
 import { readBody, type BodyExpectation } from '../../../src/worker-pool/threads/source-body.js';
 
 async function drain(body: Readable, expected: Partial<BodyExpectation> = {}): Promise<number> {
@@ -35,6 +36,29 @@ describe('readBody', () => {
     await wait(60);
     expect((await body.next()).value).toEqual(Buffer.from('b'));
     await body.return();
+  });
+
+  /** A byte each 5 ms, for ever. */
+  const drip = () =>
+    Readable.from(
+      (async function* () {
+        for (;;) yield await wait(5, Buffer.from('x'));
+      })(),
+    );
+
+  it('ends a source that is slower than the least speed, and lets go of it', async () => {
+    const body = drip();
+    await expect(drain(body, { speed: new LeastSpeed(1_000_000, 100) })).rejects.toMatchObject({ code: 'SOURCE_TOO_SLOW' });
+    expect(body.destroyed).toBe(true);
+  });
+
+  it('does not count against the least speed the time in which nobody reads', async () => {
+    const bytes = of(...'abcdefgh');
+    let waitedMs = 0;
+    const speed = { note: (ms: number) => (waitedMs += ms) } as unknown as LeastSpeed;
+    const before = performance.now();
+    for await (const _ of readBody(bytes, { stallTimeoutMs: 10_000, signal: new AbortController().signal, speed })) await wait(20);
+    expect(performance.now() - before - waitedMs).toBeGreaterThan(8 * 15);
   });
 
   it('ends with the reason of its signal and destroys the body', async () => {

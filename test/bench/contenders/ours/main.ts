@@ -1,10 +1,11 @@
 import { keepHeapsSmall } from '../../../../src/platform/small-heaps.js';
-import { PoolManagerService, type TransferTask } from '../../../../src/worker-pool/index.js';
+import { IN_HAND_PER_PLACE, PoolManagerService, type TransferTask } from '../../../../src/worker-pool/index.js';
 import { SilentLogger } from '../../../support/silent-logger.js';
 import type { PlannedFile } from '../../transfers/transfer-plan.js';
 import type { Limits } from '../contender.js';
 import { BUCKET } from '../node-contender.js';
 import { readOrders, sayDone, sayReadyAndWait } from '../node-side.js';
+import { Places } from './places.js';
 import { ReadyThreads } from './ready-threads.js';
 
 // As the service does.
@@ -23,14 +24,20 @@ process.stdin.destroy();
 async function bringAll(): Promise<string[]> {
   const failures: string[] = [];
   const queue = files.entries();
+  const places = new Places(pool.capacity);
   const { signal } = new AbortController();
   const bring = async (): Promise<void> => {
-    for (const [index, file] of queue) {
-      const outcome = await pool.run(taskOf(file, index), { signal });
+    for (;;) {
+      const leave = await places.take();
+      const next = queue.next();
+      if (next.done === true) return leave();
+      const [index, file] = next.value;
+      const outcome = await pool.run(taskOf(file, index), { signal, onRead: leave });
+      leave();
       if (!outcome.success) failures.push(`${file.key}: ${outcome.error.code} ${outcome.error.message}`);
     }
   };
-  await Promise.all(Array.from({ length: pool.maxInHand }, bring));
+  await Promise.all(Array.from({ length: pool.capacity * IN_HAND_PER_PLACE }, bring));
   return failures;
 }
 
@@ -49,6 +56,7 @@ function poolSettings({ threads, filesPerThread, partsPerFile }: Limits): Constr
       uploadConcurrency: partsPerFile,
       maxConnectionsPerHost: threads * filesPerThread,
       taskTimeoutMs: 3_600_000,
+      minBytesPerSecond: 100,
     },
     access: { destinationBuckets: [BUCKET], sourceBuckets: [], sourceHosts: [], sourceCidrs: ['127.0.0.0/8'], sourcePorts: [] },
     aws: { region: 'us-east-1', s3CustomEndpoint: true, s3Checksums: 'full-object' },

@@ -12,6 +12,9 @@ const PACE = 'src/batches/domain/host-pace.ts';
 const PLACES = 'src/batches/domain/places.ts';
 const METADATA = 'src/worker-pool/domain/object-metadata.ts';
 const RESUME = 'src/worker-pool/domain/resume-point.ts';
+const WISH = 'src/worker-pool/domain/patience-wish.ts';
+const ON_WISH = ['unit/worker-pool/patience-wish.spec.ts'];
+const ON_SILENCE = ['integration/worker-pool/silent-sources.spec.ts'];
 const ON_WIRE = ['integration/worker-pool/raw-origin.spec.ts'];
 const ON_TRANSFER = ['integration/worker-pool/transfer.spec.ts'];
 const ON_BODY = ['unit/worker-pool/source-body.spec.ts'];
@@ -107,6 +110,30 @@ const RESUMED: readonly Mutation[] = [
     find: 'while (this.resumes < MAX_RESUMES) {',
     replace: 'while (this.resumes < 10 * MAX_RESUMES) {',
     specs: ON_RESUMABLE,
+  },
+  {
+    rule: 'is held to one least speed over all its resumes',
+    fault: 'each resume begins the minute again',
+    file: `${THREADS}/resumable-body.ts`,
+    find: '...(speed && { speed })',
+    replace: '...(speed && { speed: new (speed.constructor as new (least: number) => typeof speed)(100) })',
+    specs: ON_RESUMABLE,
+  },
+  {
+    rule: 'the least speed of a source is judged after a minute of reading: one byte in 10 s',
+    fault: 'a body that is shorter than a minute’s worth is not judged',
+    file: 'src/worker-pool/domain/least-speed.ts',
+    find: 'if (waitedMs < this.windowMs || bytes',
+    replace: 'if (waitedMs < this.windowMs || bytes < 60 || bytes',
+    specs: ['unit/worker-pool/least-speed.spec.ts'],
+  },
+  {
+    rule: 'does not count against the least speed the time in which nobody reads',
+    fault: 'a slow S3 makes a source too slow',
+    file: BODY,
+    find: 'expect.speed?.note(performance.now() - beganAtMs,',
+    replace: 'expect.speed?.note(performance.now(),',
+    specs: ON_BODY,
   },
   {
     rule: 'is not asked for again when it has no validator',
@@ -419,10 +446,66 @@ const PATIENCE: readonly Mutation[] = [
   {
     rule: 'Retry-After 86400 is 300000 ms',
     fault: 'a host may ask for a day',
-    file: 'src/worker-pool/domain/http-response.ts',
+    file: WISH,
     find: 'Math.min(Math.max(waitMs, 0), MAX_RETRY_AFTER_MS)',
     replace: 'Math.max(waitMs, 0)',
-    specs: ['unit/worker-pool/http-response.spec.ts'],
+    specs: ON_WISH,
+  },
+  {
+    rule: 'is a wish for patience of its host all the same',
+    fault: 'only a time makes a wish',
+    file: WISH,
+    find: 'if (retryAfterMs === undefined && !isLimit) return {};',
+    replace: 'if (retryAfterMs === undefined) return {};',
+    specs: ON_WISH,
+  },
+  {
+    rule: 'counts with 202 for its file alone',
+    fault: 'a file that is not ready pauses its host',
+    file: WISH,
+    find: '...(status !== 202 && { retryAfterHost: host })',
+    replace: 'retryAfterHost: host',
+    specs: ON_WISH,
+  },
+  {
+    rule: 'make a wait of a 403 whose limit is used up',
+    fault: 'a limit speaks with 429 and 503 alone',
+    file: WISH,
+    find: ' || (status === 403 && isLimitUsedUp(headerOf))',
+    replace: '',
+    specs: ON_WISH,
+  },
+  {
+    rule: 'hands on the pause that a source asks for',
+    fault: 'a wish without a time burns the resumes',
+    file: `${THREADS}/resumable-body.ts`,
+    find: 'if (error.asksForPatience) throw error;',
+    replace: 'if (error.retryAfterMs !== undefined) throw error;',
+    specs: ON_RESUMABLE,
+  },
+  {
+    rule: 'that sends a little every second is not silent',
+    fault: 'what comes of a body is not noted',
+    file: BODY,
+    find: 'expect.wait?.heard();',
+    replace: '',
+    specs: ON_SILENCE,
+  },
+  {
+    rule: 'that takes the request and does not answer is silent',
+    fault: 'only a body is waited for',
+    file: HTTP_SOURCE,
+    find: 'wait?.begin();',
+    replace: '',
+    specs: ON_SILENCE,
+  },
+  {
+    rule: 'gives a task to the thread that reads least, whose silent sources do not count',
+    fault: 'to the one with the fewest in hand',
+    file: 'src/worker-pool/adapters/pool-manager.service.ts',
+    find: 'a.reading - b.reading || a.inHand - b.inHand',
+    replace: 'a.inHand - b.inHand',
+    specs: ['integration/worker-pool/pool-threads.spec.ts'],
   },
   {
     rule: 'keys given twice are found in every format',

@@ -53,10 +53,10 @@ onEachClock('the dispatcher', (newClock) => {
       create(2);
       add(new Source('a', 10));
       expect(runningKeys()).toEqual(['a/0', 'a/1']);
-      await pool.silence('a/0');
-      await pool.silence('a/1');
+      await pool.silent('a/0');
+      await pool.silent('a/1');
       expect(runningKeys()).toEqual(['a/0', 'a/1', 'a/2', 'a/3']);
-      await pool.hear('a/0');
+      await pool.heard('a/0');
       await pool.succeed('a/2');
       expect(runningKeys()).toEqual(['a/0', 'a/1', 'a/3']);
       await pool.succeed('a/0');
@@ -68,7 +68,7 @@ onEachClock('the dispatcher', (newClock) => {
       add(new Source('hung', 1_000));
       for (let task = 0; task < 300; task++) {
         if (!runningKeys().includes(`hung/${task}`)) break;
-        await pool.silence(`hung/${task}`);
+        await pool.silent(`hung/${task}`);
       }
       // Eight are silent, and one more has just been asked.
       expect(runningKeys()).toHaveLength(9);

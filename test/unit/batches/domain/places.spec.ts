@@ -19,7 +19,7 @@ describe('a task may start', () => {
     { when: 'there are many more jobs than places and this one has a task', job: use(1), all: use(90), jobs: 90, may: false },
     { when: 'very many tasks run, and one of this job', job: use(0, 0, 1), all: use(0, 0, 256), jobs: 9, may: false },
     { when: 'very many tasks run, and none of this job', job: NOTHING, all: use(0, 0, 256), jobs: 9, may: true },
-  ])('$may when $when', ({ job, all, jobs, may }) => expect(mayStart(job, all, 32, jobs)).toBe(may));
+  ])('$may when $when', ({ job, all, jobs, may }) => expect(mayStart(job, all, { places: 32, busyPerPlace: 2 }, jobs)).toBe(may));
 
-  it('never where there are no places', () => expect(mayStart(NOTHING, NOTHING, 0, 1)).toBe(false));
+  it('never where there are no places', () => expect(mayStart(NOTHING, NOTHING, { places: 0, busyPerPlace: 2 }, 1)).toBe(false));
 });
