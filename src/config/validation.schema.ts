@@ -141,7 +141,7 @@ export const validationSchema = Joi.object<Environment>({
   TASK_TIMEOUT_MS: Joi.number().integer().min(1_000).default(3_600_000),
   MIN_BYTES_PER_SECOND: Joi.number().integer().min(0).default(100),
   WORKER_POOL_SIZE: Joi.number().integer().min(0).max(128).default(4),
-  TASKS_PER_WORKER: count.max(1_024).default(8),
+  TASKS_PER_WORKER: count.max(1_024).default(10),
   TRANSFER_MEMORY_MB: Joi.number().integer().min(16).default(64),
   UPLOAD_CONCURRENCY: count.max(64).default(4),
   MAX_CONNECTIONS_PER_HOST: count.max(10_000).default(32),
