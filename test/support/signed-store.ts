@@ -78,9 +78,9 @@ export function answering(text = '', headers: Record<string, string> = { etag: '
   return (response) => response.writeHead(200, headers).end(text);
 }
 
-export function failing(status: number, code: string): StoreAnswer {
-  return (response, { method }) =>
-    response.writeHead(status).end(method === 'HEAD' ? undefined : `<?xml version="1.0"?>\n<Error><Code>${code}</Code></Error>`);
+export function failing(status: number, code: string, message = ''): StoreAnswer {
+  const error = `<?xml version="1.0"?>\n<Error><Code>${code}</Code><Message>${message}</Message></Error>`;
+  return (response, { method }) => response.writeHead(status).end(method === 'HEAD' ? undefined : error);
 }
 
 export function resetting(): StoreAnswer {

@@ -263,6 +263,26 @@ const RULES: Record<string, Rule[]> = {
       'takes a 200 with an error in it for the error it is',
     ],
     ['waits when S3 slows down', `${INTEGRATION}upload-faults.spec.ts`, 'waits where S3 wants to be asked less, at $operation'],
+    [
+      'that a bucket refuses says what is missing',
+      `${UNIT}destination-refusal.spec.ts`,
+      'with $code is told with what is missing: $missing',
+    ],
+    [
+      'that is refused behind a 200 is not tried again',
+      `${INTEGRATION}upload-faults.spec.ts`,
+      'that refuses at Complete, behind a 200, is not asked again',
+    ],
+    [
+      'whose bytes became others is sent once more, then is a mismatch',
+      `${INTEGRATION}upload-faults.spec.ts`,
+      'that got other bytes at $operation gets the same ones again',
+    ],
+    [
+      'whose condition meets no answer is looked for',
+      `${INTEGRATION}done-before.spec.ts`,
+      'is found with one download though the store closes',
+    ],
     ['goes to allowed buckets only', `${INTEGRATION}transfer.spec.ts`, 'refuses a destination that is not allowed'],
     [
       'of what is there already is not made',

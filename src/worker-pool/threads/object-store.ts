@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { CHECKSUM_ALGORITHMS, type Checksum } from '../../shared/index.js';
 import { contentHeaders } from '../domain/content-headers.js';
 import type { CopyRange, CopySource } from '../domain/copy-plan.js';
+import { destinationRefused, isOfDestination } from '../domain/destination-refusal.js';
 import type { StoredObject } from '../domain/object-metadata.js';
 import type { S3Location } from '../domain/s3-uri.js';
 import type { OpenUploads } from '../domain/stray-upload.js';
@@ -25,12 +26,13 @@ export interface Content {
   onFailure?: () => void;
 }
 
-/** Said with a 4xx, and yet another try of the whole task may succeed. */
-const PASSING_ERRORS = new Set(['BadDigest', 'NoSuchUpload']);
 /** What stores say of a header they do not know; the same PutObject without it tells whether it was that. */
 const UNKNOWN_CONDITION = new Set(['InvalidArgument', 'InvalidRequest']);
 
-/** The S3 calls of an upload, with errors of our own: `UPLOAD_FAILED`, or the reason of the signal. */
+/**
+ * The S3 calls of an upload, with errors of our own: `UPLOAD_FAILED`, `DESTINATION_REFUSED` (what is wrong is wrong for every file of the
+ * bucket), `UPLOAD_MISMATCH` (S3 got other bytes than came here, more than once), or the reason of the signal.
+ */
 export class ObjectStore {
   constructor(
     private readonly requests: S3Requests,
@@ -70,7 +72,7 @@ export class ObjectStore {
 
   /** Up to 5 GiB within S3, if the source is still of this ETag; the ETag of the copy. */
   copy(from: S3Location & { etag: string }, at: S3Location, attributes: ObjectAttributes, signal: AbortSignal): Promise<string> {
-    return translated(signal, async () => {
+    return copying(at, signal, async () => {
       const checksum = this.options.fullObjectCrc32 ? { 'x-amz-checksum-algorithm': 'CRC32' } : {};
       const headers = { ...copySource(from), ...REPLACED, ...described(attributes), ...checksum };
       const request = { method: 'PUT', ...at, headers, waitsOut: true, patienceMs: COPY_PATIENCE_MS, signal } as const;
@@ -85,7 +87,7 @@ export class ObjectStore {
     { number, first, last }: CopyRange,
     signal: AbortSignal,
   ): Promise<UploadedPart> {
-    return translated(signal, async () => {
+    return copying(at, signal, async () => {
       const headers = { ...copySource(from), 'x-amz-copy-source-range': `bytes=${first}-${last}` };
       const query = { partNumber: String(number), uploadId: upload };
       const request = { method: 'PUT', ...at, query, headers, waitsOut: true, patienceMs: COPY_PATIENCE_MS, signal } as const;
@@ -94,21 +96,25 @@ export class ObjectStore {
   }
 
   put(at: S3Location, content: Content, attributes: ObjectAttributes, signal: AbortSignal): Promise<string> {
-    return translated(signal, () => this.putOnce(at, content, attributes, signal));
+    return storing(at, signal, () => this.putOnce(at, content, attributes, signal));
   }
 
-  /** As `put`, unless there is an object already: `taken`; some stores of other vendors know no such condition. */
+  /**
+   * As `put`, unless there is an object already: `taken`. Some stores of other vendors know no such condition. `unanswered`: the connection
+   * failed, as it does when a store refuses and closes before it has read all bytes; sent again, they would meet the same.
+   */
   putIfFree(
     at: S3Location,
     content: Content,
     attributes: ObjectAttributes,
     signal: AbortSignal,
-  ): Promise<{ etag: string } | 'taken' | 'unknown condition'> {
-    return translated(signal, async () => {
+  ): Promise<{ etag: string } | 'taken' | 'unanswered' | 'unknown condition'> {
+    return storing(at, signal, async () => {
       try {
-        return { etag: await this.putOnce(at, content, attributes, signal, { 'if-none-match': '*' }) };
+        return { etag: await this.putOnce(at, content, attributes, signal, IF_FREE) };
       } catch (error) {
         if (!(error instanceof S3Error)) throw error;
+        if (error.status === undefined) return 'unanswered';
         if (error.status === 412) return 'taken';
         if (error.status === 501 || UNKNOWN_CONDITION.has(error.code)) return 'unknown condition';
         throw error;
@@ -121,16 +127,17 @@ export class ObjectStore {
     { bytes, crc32, onFailure }: Content,
     attributes: ObjectAttributes,
     signal: AbortSignal,
-    condition: Record<string, string> = {},
+    condition?: PutCondition,
   ): Promise<string> {
-    const headers = { ...described(attributes), ...checksumHeader(crc32), ...condition };
-    const { headers: answer } = await this.requests.send({ method: 'PUT', ...at, headers, body: bytes, onFailure, waitsOut: true, signal });
-    return answer.etag ?? '';
+    const headers = { ...described(attributes), ...checksumHeader(crc32), ...condition?.headers };
+    const { stopsAt } = condition ?? {};
+    const request = { method: 'PUT', ...at, headers, body: bytes, onFailure, waitsOut: true, signal, ...(stopsAt && { stopsAt }) } as const;
+    return (await this.requests.send(request)).headers.etag ?? '';
   }
 
   /** `isOnly` is false when a lost answer may have left another upload behind. */
   createMultipart(at: S3Location, attributes: ObjectAttributes, signal: AbortSignal): Promise<{ uploadId: string; isOnly: boolean }> {
-    return translated(signal, async () => {
+    return storing(at, signal, async () => {
       const checksum = this.options.fullObjectCrc32 ? { 'x-amz-checksum-algorithm': 'CRC32', ...FULL_OBJECT } : {};
       const headers = { ...described(attributes), ...checksum };
       const request = { method: 'POST', ...at, query: { uploads: '' }, headers, waitsOut: true, signal } as const;
@@ -142,7 +149,7 @@ export class ObjectStore {
   }
 
   uploadPart(at: S3Location, upload: string, part: Content & { number: number }, signal: AbortSignal): Promise<UploadedPart> {
-    return translated(signal, async () => {
+    return storing(at, signal, async () => {
       const query = { partNumber: String(part.number), uploadId: upload };
       const answer = await this.requests.send({
         method: 'PUT',
@@ -165,7 +172,7 @@ export class ObjectStore {
     crc32Hex: string | undefined,
     signal: AbortSignal,
   ): Promise<string> {
-    return translated(signal, async () => {
+    return storing(at, signal, async () => {
       const headers = crc32Hex === undefined ? {} : { 'x-amz-checksum-crc32': crc32Base64(crc32Hex), ...FULL_OBJECT };
       const body = completion(parts);
       const { text } = await this.requests.send({
@@ -206,6 +213,12 @@ export class ObjectStore {
 /** The calls of an ObjectStore, for whoever makes them. */
 export type ObjectCalls = Pick<ObjectStore, keyof ObjectStore>;
 
+interface PutCondition {
+  headers: Record<string, string>;
+  stopsAt: (error: S3Error) => boolean;
+}
+
+const IF_FREE: PutCondition = { headers: { 'if-none-match': '*' }, stopsAt: ({ status }) => status === undefined };
 const METADATA = 'x-amz-meta-';
 const FULL_OBJECT = { 'x-amz-checksum-type': 'FULL_OBJECT' };
 
@@ -255,21 +268,37 @@ function described({ metadata, ...content }: ObjectAttributes): Record<string, s
   };
 }
 
-async function translated<T>(signal: AbortSignal, call: () => Promise<T>): Promise<T> {
+/** What is written to a bucket. */
+function storing<T>({ bucket }: S3Location, signal: AbortSignal, call: () => Promise<T>): Promise<T> {
+  return translated(signal, call, (error) => destinationRefused(bucket, error));
+}
+
+/** What is written to a bucket from another, which may refuse as well. */
+function copying<T>({ bucket }: S3Location, signal: AbortSignal, call: () => Promise<T>): Promise<T> {
+  return translated(signal, call, (error) => (isOfDestination(error) ? destinationRefused(bucket, error) : undefined));
+}
+
+async function translated<T>(
+  signal: AbortSignal,
+  call: () => Promise<T>,
+  refusal: (error: S3Error) => TransferError | undefined = () => undefined,
+): Promise<T> {
   try {
     return await call();
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof TransferError) throw error;
-    throw uploadError(error);
+    throw error instanceof S3Error
+      ? (refusal(error) ?? uploadError(error))
+      : uploadError(new S3Error('unknown', undefined, { cause: error }));
   }
 }
 
-function uploadError(error: unknown): TransferError {
-  const { message, code, status, mayPass } = error instanceof S3Error ? error : new S3Error('unknown', undefined);
-  return new TransferError('UPLOAD_FAILED', message, {
-    retryable: mayPass || PASSING_ERRORS.has(code),
-    cause: error,
-    ...(status === undefined ? {} : { httpStatus: status }),
-  });
+function uploadError(error: S3Error): TransferError {
+  const { message, code, status, mayPass } = error;
+  const options = { cause: error, ...(status === undefined ? {} : { httpStatus: status }) };
+  if (code === 'BadDigest')
+    return new TransferError('UPLOAD_MISMATCH', `S3 got other bytes than came here (${message})`, { ...options, retryable: true });
+  // An upload that is not there any more can be begun anew.
+  return new TransferError('UPLOAD_FAILED', message, { ...options, retryable: mayPass || code === 'NoSuchUpload' });
 }

@@ -2,9 +2,13 @@ import { parseXML } from '@aws-sdk/xml-builder';
 
 /** The texts of S3's answers that anyone here reads. What is not there, or is no XML, is `undefined`. */
 
-/** Of an error; also of one that came with a 200, as Complete and Copy may answer once their headers are sent. */
-export function errorCode(text: string): string | undefined {
-  return stringAt(parse(text), 'Error', 'Code');
+/** An error; also one that came with a 200, as Complete and Copy may answer once their headers are sent. Of its message only the permission that it names. */
+export function answeredError(text: string): { code: string; permission?: string } | undefined {
+  const error = valueAt(parse(text), 'Error');
+  const code = stringAt(error, 'Code');
+  if (code === undefined) return undefined;
+  const permission = /not authorized to perform: ([a-z0-9-]+:[A-Za-z]+)/.exec(stringAt(error, 'Message') ?? '')?.[1];
+  return { code, ...(permission !== undefined && { permission }) };
 }
 
 export function uploadId(text: string): string | undefined {

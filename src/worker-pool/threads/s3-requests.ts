@@ -3,10 +3,11 @@ import { SignatureV4 } from '@smithy/signature-v4';
 import { Agent, type Dispatcher } from 'undici';
 import { fullJitterMs, type BackoffPolicy } from '../../shared/index.js';
 import type { BucketAccess } from '../domain/bucket-access.js';
+import { isAboutBucket } from '../domain/destination-refusal.js';
 import { isRetryableStatus } from '../domain/http-response.js';
 import { codeOf } from './connection-errors.js';
 import { pause } from './pause.js';
-import { errorCode } from './s3-answers.js';
+import { answeredError } from './s3-answers.js';
 import type { BucketAccesses } from './bucket-accesses.js';
 import { SigningHash } from './signing-hash.js';
 
@@ -23,6 +24,8 @@ export interface S3Request {
   patienceMs?: number;
   /** Called when a try has failed: a socket may still read its body. */
   onFailure?: (() => void) | undefined;
+  /** Failures that are not tried again here, although they may pass. */
+  stopsAt?: (error: S3Error) => boolean;
   /** Whether S3's wish to be asked less is waited out here, within the signal; otherwise it counts as any other failure. */
   waitsOut?: boolean;
 }
@@ -36,22 +39,26 @@ export interface S3Answer {
 
 /** What S3 answered but 2xx, or why it did not. Holds nothing of the request. */
 export class S3Error extends Error {
+  /** The one that S3 says is missing. */
+  readonly permission: string | undefined;
+
   constructor(
     /** S3's error code, or that of the connection. */
     readonly code: string,
     /** HTTP status; absent when there was no answer. */
     readonly status: number | undefined,
-    options?: ErrorOptions,
+    options: ErrorOptions & { permission?: string } = {},
   ) {
     super(status === undefined ? `S3: ${code}` : `S3 answered ${status} ${code}`, options);
     this.name = 'S3Error';
+    this.permission = options.permission;
   }
 
   /** Whether the same request may succeed a moment later. */
   get mayPass(): boolean {
     const { status, code } = this;
-    if (status === NOT_IMPLEMENTED) return false;
-    return status === undefined || status === 200 || isRetryableStatus(status) || PASSING_ERRORS.has(code);
+    if (status === NOT_IMPLEMENTED || LASTING_ERRORS.has(code) || isAboutBucket(code)) return false;
+    return this.isThrottling || status === undefined || status === 200 || isRetryableStatus(status) || PASSING_ERRORS.has(code);
   }
 
   /** Whether S3 may have carried the request out all the same. */
@@ -62,7 +69,7 @@ export class S3Error extends Error {
 
   /** S3 has done nothing and wants to be asked less often. */
   get isThrottling(): boolean {
-    return this.code === 'SlowDown' || this.status === 503 || this.status === 429;
+    return this.code === 'SlowDown' || this.code.includes('Throttling') || this.status === 503 || this.status === 429;
   }
 }
 
@@ -76,8 +83,21 @@ const MAX_FAILURES = 3;
 const MAX_THROTTLINGS = 13;
 const EXPIRED = new Set(['ExpiredToken', 'ExpiredTokenException']);
 const SKEWED = 'RequestTimeTooSkewed';
-/** Said with a 4xx. */
-const PASSING_ERRORS = new Set([...EXPIRED, SKEWED, 'RequestTimeout', 'OperationAborted', 'ConditionalRequestConflict']);
+/** Said with a 4xx. BadDigest: the bytes became others on their way, so the same ones are sent once more. */
+const PASSING_ERRORS = new Set([...EXPIRED, SKEWED, 'RequestTimeout', 'OperationAborted', 'ConditionalRequestConflict', 'BadDigest']);
+/** Said with a 4xx, or behind a 200 that was sent before they were known: whatever else such a 200 holds may pass. */
+const LASTING_ERRORS = new Set([
+  'EntityTooLarge',
+  'EntityTooSmall',
+  'InvalidArgument',
+  'InvalidPart',
+  'InvalidPartOrder',
+  'InvalidRequest',
+  'MalformedXML',
+  'NoSuchKey',
+  'NoSuchUpload',
+  'PreconditionFailed',
+]);
 
 /** How long a call to S3 waits before it is made again. */
 export interface S3Timings {
@@ -117,8 +137,8 @@ export class S3Requests {
     return this.tryAgain(request, async (response) => {
       const text = await response.body.text();
       // An error may come after the 200: then it is the text that tells.
-      const code = errorCode(text);
-      if (code !== undefined) throw new S3Error(code, response.statusCode);
+      const error = answeredError(text);
+      if (error !== undefined) throw new S3Error(error.code, response.statusCode, error);
       return { headers: response.headers, text };
     });
   }
@@ -149,7 +169,8 @@ export class S3Requests {
         const waitsOut = request.waitsOut === true && cause.isThrottling;
         if (waitsOut) throttlings += 1;
         else failures += 1;
-        if (!cause.mayPass || failures === MAX_FAILURES || throttlings === MAX_THROTTLINGS) throw cause;
+        if (!cause.mayPass || request.stopsAt?.(cause) === true || failures === MAX_FAILURES || throttlings === MAX_THROTTLINGS)
+          throw cause;
         if (cause.mayBeDone) isOnly = false;
         const waitMs = waitsOut ? fullJitterMs(throttled, throttlings) : fullJitterMs(backoff, failures);
         await pause(waitMs, request.signal);
@@ -175,10 +196,11 @@ export class S3Requests {
       bodyTimeout: patienceMs,
     });
     if (response.statusCode >= 200 && response.statusCode < 300) return response;
-    const code = errorCode(await response.body.text()) ?? statusCodes[response.statusCode] ?? 'unknown';
+    const error = answeredError(await response.body.text());
+    const code = error?.code ?? statusCodes[response.statusCode] ?? 'unknown';
     if (EXPIRED.has(code)) this.accesses.forget(bucket, access);
     if (code === SKEWED) this.skewMs = Date.parse(String(response.headers.date)) - Date.now() || 0;
-    throw new S3Error(code, response.statusCode);
+    throw new S3Error(code, response.statusCode, error);
   }
 
   private async signed(

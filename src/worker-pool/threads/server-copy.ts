@@ -22,7 +22,7 @@ export class ServerCopy {
 
   /**
    * Undefined for what is to be downloaded: another source than S3, one that must be read to be checked or may not be looked at, and a
-   * copy that S3 refuses, since to read and write an object takes fewer permissions.
+   * copy that S3 refuses, since to read and write an object takes fewer permissions. A refusal that is the destination's ends the task.
    * @param existing what is stored under the task's key
    * @throws TransferError, or the reason of `work`
    */
@@ -78,7 +78,7 @@ export class ServerCopy {
       if (!(error instanceof TransferError)) throw error;
       if (error.httpStatus === 412)
         throw new TransferError('SOURCE_CHANGED', 'the source changed while it was copied', { retryable: true, cause: error });
-      if (error.disposition === 'reject') return undefined;
+      if (error.disposition === 'reject' && error.code !== 'DESTINATION_REFUSED') return undefined;
       throw error;
     } finally {
       work.signal.removeEventListener('abort', follow);

@@ -19,9 +19,9 @@ export interface SinglePutRequest {
  * One object by one PutObject, over another only when that has been looked at: so a first run needs no look.
  *
  *   looked at before ──────────────────────────────────────────────→ PutObject
- *   else → PutObject if the key is free ─ taken → HEAD ─ of this attempt: an answer was lost → done
- *                        │                             ├ what this would store → left alone
- *                        │                             └ another, or not to be seen → PutObject
+ *   else → PutObject if the key is free ─ taken, or unanswered → HEAD ─ of this attempt: an answer was lost → done
+ *                        │                                            ├ what this would store → left alone
+ *                        │                                            └ another, none, or not to be seen → PutObject
  *                        └ refused, as by a store that knows no such condition → PutObject; if that works: from now on HEAD first
  */
 export class SinglePut {
@@ -36,7 +36,7 @@ export class SinglePut {
     if (mayReplace) return { etag: await this.store.put(at, content, attributes, signal) };
     if (this.unconditional.has(at.bucket)) return this.putOverLooked(request, content, signal);
     const answer = await this.store.putIfFree(at, content, attributes, signal);
-    if (answer === 'taken') return this.putOverLooked(request, content, signal);
+    if (answer === 'taken' || answer === 'unanswered') return this.putOverLooked(request, content, signal);
     if (answer !== 'unknown condition') return answer;
     const etag = await this.store.put(at, content, attributes, signal);
     this.unconditional.add(at.bucket);

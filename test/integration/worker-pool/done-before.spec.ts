@@ -32,7 +32,14 @@ describe('a transfer whose key', () => {
     it('is stored by one attempt though the answer was lost', async () => {
       bench.endpoint.faults.add({ operation: 'PutObject', times: 1, action: { kind: 'drop-reply' } });
       const task = hello();
-      expect(await asked(() => run(pool, task))).toEqual({ s3: ['PutObject', 'PutObject', 'HeadObject'], origin: 1 });
+      expect(await asked(() => run(pool, task))).toEqual({ s3: ['PutObject', 'HeadObject'], origin: 1 });
+      expect(await bench.object(task)).toEqual(HELLO);
+    });
+
+    it('is put again, once it has been looked at, when the connection failed', async () => {
+      bench.endpoint.faults.add({ operation: 'PutObject', times: 1, action: { kind: 'cut' } });
+      const task = hello();
+      expect(await asked(() => run(pool, task))).toEqual({ s3: ['PutObject', 'HeadObject', 'PutObject'], origin: 1 });
       expect(await bench.object(task)).toEqual(HELLO);
     });
 
@@ -96,6 +103,16 @@ describe('a transfer whose key', () => {
         { s3: ['HeadObject'], origin: 1 },
       ];
       expect(asks).toEqual([byPut, byLook, byLook]);
+    });
+
+    it('is found with one download though the store closes before it has answered that the key is taken', async () => {
+      const task = hello();
+      await run(pool, task);
+      bench.endpoint.faults.add({ operation: 'PutObject', action: { kind: 'cut' } });
+      expect(await asked(async () => expect(await run(pool, task)).toMatchObject({ success: true, skipped: true }))).toEqual({
+        s3: ['PutObject', 'HeadObject'],
+        origin: 1,
+      });
     });
 
     it('is left alone without a word to its source, where the task tells size and checksum', async () => {

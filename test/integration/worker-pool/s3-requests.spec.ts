@@ -121,6 +121,8 @@ describe('a request to S3', () => {
       { after: '503 SlowDown', answer: failing(503, 'SlowDown') },
       { after: '500 InternalError', answer: failing(500, 'InternalError') },
       { after: '400 RequestTimeout', answer: failing(400, 'RequestTimeout') },
+      { after: '400 BadDigest', answer: failing(400, 'BadDigest') },
+      { after: '400 ThrottlingException', answer: failing(400, 'ThrottlingException') },
       { after: 'a reset connection', answer: resetting() },
       { after: 'a 200 that holds an error', answer: answering('<Error><Code>InternalError</Code></Error>') },
       {
@@ -165,12 +167,31 @@ describe('a request to S3', () => {
     it('but not after a refusal', async () => {
       server.next(failing(403, 'AccessDenied'));
       await expect(put()).rejects.toMatchObject({
-        code: 'UPLOAD_FAILED',
-        message: 'S3 answered 403 AccessDenied',
+        code: 'DESTINATION_REFUSED',
+        message: 'the bucket bucket takes no files: AccessDenied (missing: s3:PutObject)',
         httpStatus: 403,
         disposition: 'reject',
       });
       expect(server.requests).toHaveLength(1);
+    });
+
+    it('but not after a refusal that came behind a 200', async () => {
+      server.next(answering('<Error><Code>AccessDenied</Code></Error>'));
+      await expect(put()).rejects.toMatchObject({ code: 'DESTINATION_REFUSED', disposition: 'reject' });
+      expect(server.requests).toHaveLength(1);
+    });
+
+    it.each(['InvalidAccessKeyId', 'SignatureDoesNotMatch'])('but not after %s, which is no refusal of the bucket', async (code) => {
+      server.next(failing(403, code));
+      await expect(put()).rejects.toMatchObject({ code: 'UPLOAD_FAILED', message: `S3 answered 403 ${code}`, disposition: 'reject' });
+    });
+
+    it('but not where the key must be free and the connection fails: the answer may be that it is not', async () => {
+      server.next(resetting());
+      expect(await store().putIfFree(AT, CONTENT, { metadata: {} }, live())).toBe('unanswered');
+      expect(server.requests).toHaveLength(1);
+      server.next(failing(500, 'InternalError'));
+      expect(await store().putIfFree(AT, CONTENT, { metadata: {} }, live())).toEqual({ etag: '"etag"' });
     });
 
     it('and not for ever', async () => {
@@ -187,6 +208,36 @@ describe('a request to S3', () => {
       });
       await expect(store().put(AT, CONTENT, { metadata: {} }, work.signal)).rejects.toMatchObject({ code: 'ABORTED' });
       expect(server.requests).toHaveLength(1);
+    });
+  });
+
+  describe('that is refused', () => {
+    const unauthorized = (action: string) =>
+      failing(403, 'AccessDenied', `User: arn:aws:sts::1:role/x is not authorized to perform: ${action} on resource: "arn:aws:s3:::b/k"`);
+
+    it.each(['s3:PutObject', 'kms:GenerateDataKey', 'kms:Decrypt'])(
+      'names the permission that S3 names: %s, and nobody’s role',
+      async (action) => {
+        server.next(unauthorized(action));
+        await expect(put()).rejects.toMatchObject({
+          code: 'DESTINATION_REFUSED',
+          message: `the bucket bucket takes no files: AccessDenied (missing: ${action})`,
+        });
+      },
+    );
+
+    it.each([
+      { answer: unauthorized('s3:PutObject'), code: 'DESTINATION_REFUSED' },
+      { answer: unauthorized('kms:GenerateDataKey'), code: 'DESTINATION_REFUSED' },
+      { answer: failing(404, 'NoSuchBucket'), code: 'DESTINATION_REFUSED' },
+      { answer: unauthorized('s3:GetObject'), code: 'UPLOAD_FAILED' },
+      { answer: unauthorized('kms:Decrypt'), code: 'UPLOAD_FAILED' },
+      { answer: failing(403, 'AccessDenied'), code: 'UPLOAD_FAILED' },
+    ])('as a copy is refused by its destination only where S3 says so ($code)', async ({ answer, code }) => {
+      const from = { bucket: 'sources', key: 'k', etag: '"e"' };
+      server.next(answer, answer);
+      await expect(store().copy(from, AT, { metadata: {} }, live())).rejects.toMatchObject({ code, disposition: 'reject' });
+      await expect(store().copyPart(from, AT, 'id', { number: 1, first: 0, last: 4 }, live())).rejects.toMatchObject({ code });
     });
   });
 

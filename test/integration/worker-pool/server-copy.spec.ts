@@ -152,6 +152,12 @@ describe('a source in S3', () => {
     expect((await bench.object(task)).equals(HELLO)).toBe(true);
   });
 
+  it('is not read where S3 says that it is the destination that refuses', async () => {
+    bench.endpoint.faults.add({ operation: 'CopyObject', action: { kind: 'fail', status: 404, code: 'NoSuchBucket' } });
+    expect(await run(pool, await source(HELLO))).toMatchObject({ error: { code: 'DESTINATION_REFUSED', retryable: false } });
+    expect(bench.operations()).not.toContain('GetObject');
+  });
+
   it('gets over lost answers to the copy', async () => {
     bench.endpoint.faults.add({ operation: 'CopyObject', times: 2, action: { kind: 'drop-reply' } });
     const task = await source(HELLO);

@@ -47,6 +47,46 @@ describe('an upload on a store that fails', () => {
     await expectStored(task);
   });
 
+  it('that refuses at Complete, behind a 200, is not asked again for this file', async () => {
+    bench.endpoint.faults.add({ operation: 'CompleteMultipartUpload', action: { kind: 'late-200-error', code: 'AccessDenied' } });
+    expect(await run(pool, large())).toMatchObject({ success: false, error: { code: 'DESTINATION_REFUSED', retryable: false } });
+    expect(count('CompleteMultipartUpload')).toBe(1);
+  });
+
+  it.each(['CreateMultipartUpload', 'UploadPart', 'CompleteMultipartUpload'] as const)(
+    'that has no such bucket at %s is told so',
+    async (operation) => {
+      bench.endpoint.faults.add({ operation, action: { kind: 'fail', status: 404, code: 'NoSuchBucket' } });
+      expect(await run(pool, large())).toMatchObject({
+        error: { code: 'DESTINATION_REFUSED', message: 'the bucket exports takes no files: NoSuchBucket (missing: the bucket)' },
+      });
+    },
+  );
+
+  it.each([
+    { operation: 'PutObject', bytes: 5 },
+    { operation: 'UploadPart', bytes: LARGE.length },
+  ] as const)('that got other bytes at $operation gets the same ones again', async ({ operation, bytes }) => {
+    bench.endpoint.faults.add({ operation, times: 2, action: { kind: 'fail', status: 400, code: 'BadDigest' } });
+    const task = bench.task(bench.origin.file('/file', LARGE.subarray(0, bytes)));
+    expect(await run(pool, task)).toMatchObject({ success: true });
+    expect(bench.origin.requests).toHaveLength(1);
+  });
+
+  it.each([
+    { operation: 'PutObject', bytes: 5, action: { kind: 'fail', status: 400, code: 'BadDigest' } },
+    { operation: 'UploadPart', bytes: LARGE.length, action: { kind: 'fail', status: 400, code: 'BadDigest' } },
+    { operation: 'CompleteMultipartUpload', bytes: LARGE.length, action: { kind: 'fail', status: 400, code: 'BadDigest' } },
+    { operation: 'CompleteMultipartUpload', bytes: LARGE.length, action: { kind: 'late-200-error', code: 'BadDigest' } },
+  ] as const)(
+    'that always gets other bytes at $operation ($action.kind) is a mismatch, no failure that passes',
+    async ({ operation, bytes, action }) => {
+      bench.endpoint.faults.add({ operation, action });
+      const task = bench.task(bench.origin.file('/file', LARGE.subarray(0, bytes)));
+      expect(await run(pool, task)).toMatchObject({ success: false, error: { code: 'UPLOAD_MISMATCH', retryable: true } });
+    },
+  );
+
   it('does not take another’s object for its own when Complete fails', async () => {
     const task = large();
     await expectStored(task);
@@ -80,7 +120,9 @@ describe('an upload on a store that fails', () => {
     bench.endpoint.faults.add({ operation: 'PutObject', action: { kind: 'fail', status: 403, code: 'AccessDenied' } });
     let told = 0;
     const read = (task: TransferTask) => pool.run(task, { signal: new AbortController().signal, onRead: () => (told += 1) });
-    expect(await read(bench.task(bench.origin.file('/read', Buffer.from('hello'))))).toMatchObject({ error: { code: 'UPLOAD_FAILED' } });
+    expect(await read(bench.task(bench.origin.file('/read', Buffer.from('hello'))))).toMatchObject({
+      error: { code: 'DESTINATION_REFUSED' },
+    });
     expect(told).toBe(1);
     expect(
       await read(bench.task(bench.origin.on('/missing', (socket) => socket.write(head(404, { 'content-length': '0' }))))),
@@ -185,7 +227,12 @@ describe('an upload on a store that fails', () => {
     });
     expect(await run(pool, bench.task(url))).toMatchObject({
       success: false,
-      error: { code: 'UPLOAD_FAILED', message: 'S3 answered 403 AccessDenied', httpStatus: 403, retryable: false },
+      error: {
+        code: 'DESTINATION_REFUSED',
+        message: 'the bucket exports takes no files: AccessDenied (missing: s3:PutObject)',
+        httpStatus: 403,
+        retryable: false,
+      },
     });
     await eventually(() => bench.origin.connections === 0);
   });

@@ -44,6 +44,15 @@ describe('one PutObject', () => {
     expect(calls).toEqual(['put if free', 'look']);
   });
 
+  it('looks at the key before anything is sent again when the connection failed', async () => {
+    const own = putting('unanswered', objectOf('ours'));
+    expect(await own.put()).toEqual({ etag: '"there"' });
+    expect(own.calls).toEqual(['put if free', 'look']);
+    const free = putting('unanswered');
+    expect(await free.put()).toEqual({ etag: '"put"' });
+    expect(free.calls).toEqual(['put if free', 'look', 'put']);
+  });
+
   it('leaves alone what it would store, and writes over anything else', async () => {
     const there = objectOf('theirs');
     const same = putting('taken', there);
