@@ -4,7 +4,7 @@ import { GetCommand, QueryCommand } from '@aws-sdk/lib-dynamodb';
 import { SendMessageCommand } from '@aws-sdk/client-sqs';
 import { startLocalAws, type LocalAws, type LocalAwsOptions } from '../../infra/local-aws/local-aws.js';
 import { ExportService } from '../support/export-service.js';
-import { createAwsClients, eventually, type AwsClients } from '../support/local-aws.js';
+import { createAwsClients, eventually, GIVE_UP_MS, type AwsClients } from '../support/local-aws.js';
 import { Origin } from '../support/origin.js';
 import { brokenRules, SECRET } from '../support/standing-rules.js';
 
@@ -49,7 +49,7 @@ export class ExportFixture {
     return { arn: executionArn, jobId: executionArn.split(':').at(-1) ?? '' };
   }
 
-  async ended(arn: string, timeoutMs = 30_000): Promise<DescribeExecutionOutput> {
+  async ended(arn: string, timeoutMs = GIVE_UP_MS): Promise<DescribeExecutionOutput> {
     return eventually(
       async () => {
         const execution = await this.clients.states.send(new DescribeExecutionCommand({ executionArn: arn }));
@@ -67,7 +67,7 @@ export class ExportFixture {
   }
 
   /** The job's row once it is in this status. */
-  async jobIn(jobId: string, status: string, timeoutMs = 20_000): Promise<Record<string, unknown>> {
+  async jobIn(jobId: string, status: string, timeoutMs = GIVE_UP_MS): Promise<Record<string, unknown>> {
     return eventually(
       async () => {
         const row = await this.jobRow(jobId);

@@ -1,14 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SendMessageCommand } from '@aws-sdk/client-sqs';
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { FaultAction } from '../../infra/local-aws/gateway-faults.js';
 import type { AwsService } from '../../infra/local-aws/request-log.js';
 import { deferred } from '../support/deferred.js';
 import type { ExportService } from '../support/export-service.js';
 import { eventually } from '../support/local-aws.js';
 import { ExportFixture } from './export-fixture.js';
-
-jest.setTimeout(120_000);
 
 /** How long a service is away: longer than the SDK's own retries last. */
 const OUTAGE_MS = 4_000;
@@ -40,12 +38,12 @@ describe('an outage in the middle of a job', () => {
       size: 4,
     }));
     const { arn, jobId } = await fixture.startExecution({ source: { files } });
-    await eventually(() => asked > 50, { timeoutMs: 10_000 });
+    await eventually(() => asked > 50);
     const end = begin();
     outageHasBegun.resolve();
     await sleep(OUTAGE_MS);
     end();
-    expect((await fixture.ended(arn, 60_000)).status).toBe('SUCCEEDED');
+    expect((await fixture.ended(arn)).status).toBe('SUCCEEDED');
     expect(await fixture.jobIn(jobId, 'COMPLETED')).toMatchObject({ completedTasks: 210, failedTasks: 0, bytesProcessed: 840 });
     expect(await fixture.fileKeys(jobId)).toHaveLength(210);
     expect(
@@ -71,7 +69,7 @@ describe('an outage in the middle of a job', () => {
 
   it('leaves the loops turning', async () => {
     await fixture.clients.sqs.send(new SendMessageCommand({ QueueUrl: fixture.aws.resources.batchesQueueUrl, MessageBody: 'garbage' }));
-    await eventually(() => service.said('none of ours'), { timeoutMs: 10_000 });
+    await eventually(() => service.said('none of ours'));
     for (const path of ['/health/live', '/health/ready']) {
       const answer = await fetch(service.url + path);
       expect([path, answer.status]).toEqual([path, 200]);

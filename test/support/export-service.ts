@@ -78,10 +78,9 @@ export class ExportService {
   }
 
   /** SIGTERM, and what became of it. */
-  async stop(): Promise<{ code: number | null; signal: NodeJS.Signals | null; tookMs: number }> {
-    const before = performance.now();
+  async stop(): Promise<{ code: number | null; signal: NodeJS.Signals | null }> {
     if (!this.ended) this.signal('SIGTERM');
-    return { ...(await this.exited), tookMs: performance.now() - before };
+    return this.exited;
   }
 
   async kill(): Promise<void> {

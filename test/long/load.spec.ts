@@ -1,8 +1,6 @@
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { ExportFixture } from './export-fixture.js';
-import { expectWholeJob } from './whole-job.js';
-
-jest.setTimeout(300_000);
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { ExportFixture } from '../e2e/export-fixture.js';
+import { expectWholeJob } from '../e2e/whole-job.js';
 
 const JOBS = 100;
 const FILES = 100;
@@ -29,7 +27,7 @@ describe('a hundred jobs of a hundred files at the same time', () => {
     const executions = await Promise.all(
       names.map((name) => fixture.startExecution({ source: { files: fixture.smallFiles(FILES, name) } })),
     );
-    for (const execution of executions) await expectWholeJob(fixture, { ...execution, total: FILES }, 240_000);
+    for (const execution of executions) await expectWholeJob(fixture, { ...execution, total: FILES });
     expect(fixture.aws.stepFunctions.tokens()).toHaveLength(JOBS);
     expect([...fixture.origin.hits.values()].filter((hits) => hits !== 1)).toEqual([]);
     expect(fixture.origin.totalHits).toBe(JOBS * FILES);
