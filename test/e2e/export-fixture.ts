@@ -10,6 +10,9 @@ import { brokenRules, SECRET } from '../support/standing-rules.js';
 
 export { SECRET };
 
+/** Each look is a call to the embedded AWS, which works in this process, too. */
+const POLL_MS = 100;
+
 export interface ExportInput {
   source?: object;
   destination?: object;
@@ -55,7 +58,7 @@ export class ExportFixture {
         const execution = await this.clients.states.send(new DescribeExecutionCommand({ executionArn: arn }));
         return execution.status === 'RUNNING' ? undefined : execution;
       },
-      { timeoutMs, intervalMs: 50 },
+      { timeoutMs, intervalMs: POLL_MS },
     );
   }
 
@@ -73,7 +76,7 @@ export class ExportFixture {
         const row = await this.jobRow(jobId);
         return row?.status === status ? row : undefined;
       },
-      { timeoutMs, intervalMs: 50 },
+      { timeoutMs, intervalMs: POLL_MS },
     );
   }
 

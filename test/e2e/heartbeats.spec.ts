@@ -4,7 +4,7 @@ import { deferred } from '../support/deferred.js';
 import { eventually } from '../support/local-aws.js';
 import { ExportFixture } from './export-fixture.js';
 
-const HEARTBEAT_S = 4;
+const HEARTBEAT_S = 8;
 const INTERVAL_MS = 1_000;
 
 describe('task heartbeats', () => {

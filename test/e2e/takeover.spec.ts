@@ -20,6 +20,7 @@ const ENVIRONMENT = {
   WORKER_POOL_SIZE: '2',
   TASKS_PER_WORKER: '4',
   SQS_HEARTBEAT_INTERVAL_MS: '1000',
+  COORDINATOR_HEARTBEAT_INTERVAL_MS: '1000',
 };
 
 describe('a coordinator that dies', () => {

@@ -41,8 +41,11 @@ export function createAwsClients(environment: Record<string, string>): AwsClient
   };
 }
 
-/** Ends only what hangs: no machine is so busy that it needs this long. Below jest's own limit, so that the reason is told. */
-export const GIVE_UP_MS = 100_000;
+/**
+ * Ends only what hangs. A job whose finisher failed on a busy machine is ended a minute after its owner was found dead, which is no
+ * fault. Below jest's own limit, so that the reason is told.
+ */
+export const GIVE_UP_MS = 180_000;
 
 /**
  * Asks `attempt` again and again until it neither throws nor answers `undefined` or `false`, and returns its answer.

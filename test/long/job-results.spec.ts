@@ -16,7 +16,7 @@ import { readLines, readText } from '../../src/platform/s3/index.js';
 import { chunksOf } from '../../src/shared/index.js';
 import { aJob, aPlan, aRequest } from '../support/builders.js';
 import { aFinisher, aSummary } from '../support/finisher.js';
-import { BUCKET, MIB, startS3, type S3UnderTest } from './local-aws/s3-support.js';
+import { BUCKET, MIB, startS3, type S3UnderTest } from '../integration/local-aws/s3-support.js';
 
 const BATCHES = 1_000;
 const BATCH_SIZE = 100;
