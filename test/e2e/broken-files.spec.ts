@@ -1,10 +1,8 @@
 import { DeleteObjectCommand } from '@aws-sdk/client-s3';
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { deferred } from '../support/deferred.js';
 import { eventually } from '../support/local-aws.js';
 import { ExportFixture } from './export-fixture.js';
-
-jest.setTimeout(60_000);
 
 /** A lifecycle rule or a person has removed what the service wrote for itself. */
 describe('a segment that is removed while its job runs', () => {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,8 +6,6 @@ import { deferred } from '../support/deferred.js';
 import { eventually } from '../support/local-aws.js';
 import { CommandProcess } from './command-process.js';
 import { ExportFixture } from './export-fixture.js';
-
-jest.setTimeout(60_000);
 
 interface JobJson {
   jobId: string;
@@ -50,7 +48,7 @@ describe('the export-worker command', () => {
       { url: origin.gated(`/${name}/waits.txt`, 'waits', promise), key: 'waits.txt' },
     ];
     const { arn, jobId } = await fixture.startExecution({ source: { files } });
-    await eventually(async () => (await fixture.jobRow(jobId))?.completedTasks === 1, { timeoutMs: 20_000 });
+    await eventually(async () => (await fixture.jobRow(jobId))?.completedTasks === 1);
     return { arn, jobId, open: () => resolve() };
   }
 
@@ -106,7 +104,7 @@ describe('the export-worker command', () => {
     for (const { token } of fixture.aws.stepFunctions.tokens()) expect(active.stdout + listed.stdout).not.toContain(token);
 
     const watch = start(['watch', jobId, '--json']);
-    await eventually(() => watch.stdout.includes('\n'), { timeoutMs: 10_000 });
+    await eventually(() => watch.stdout.includes('\n'));
     open();
     const { code, stdout } = await watch.ended;
     const seen = stdout.trimEnd().split('\n').map(parse);
@@ -135,7 +133,7 @@ describe('the export-worker command', () => {
     const { promise, resolve } = deferred();
     const list = await listOf('detached.txt', [fixture.origin.gated('/detached.txt', 'x', promise)]);
     const submit = start(['submit', list, '--wait', '--name', 'detached']);
-    await eventually(() => submit.stderr.includes('DOWNLOADING'), { timeoutMs: 20_000 });
+    await eventually(() => submit.stderr.includes('DOWNLOADING'));
     submit.signal('SIGINT');
     const { code, stderr } = await submit.ended;
     expect(code).toBe(130);
@@ -159,7 +157,7 @@ describe('the export-worker command', () => {
   it('serves until SIGTERM', async () => {
     const environment = { ...fixture.aws.environment(), PORT: '0', HOST: '127.0.0.1', WORKER_POOL_SIZE: '1' };
     const service = CommandProcess.start('src/cli/main.js', ['serve'], environment);
-    await eventually(() => service.stdout.includes('Service started'), { timeoutMs: 20_000 });
+    await eventually(() => service.stdout.includes('Service started'));
     service.signal('SIGTERM');
     expect((await service.ended).code).toBe(0);
   });
@@ -167,7 +165,7 @@ describe('the export-worker command', () => {
   it('passes arguments, exit code and signals to and from the demo', async () => {
     expect((await run(['demo', '--unknown'])).code).toBe(2);
     const demo = CommandProcess.start('src/cli/main.js', ['demo'], { TMPDIR: folder });
-    await eventually(() => demo.stdout.includes('starting the service'), { timeoutMs: 20_000 });
+    await eventually(() => demo.stdout.includes('starting the service'));
     demo.signal('SIGTERM');
     expect((await demo.ended).code).toBe(130);
   });

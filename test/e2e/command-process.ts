@@ -1,4 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 export interface CommandResult {
@@ -6,6 +8,9 @@ export interface CommandResult {
   stdout: string;
   stderr: string;
 }
+
+/** Compiled modules are kept where the service keeps its own, also by programs that keep none or have a temporary folder to themselves. */
+const ENVIRONMENT = { PATH: process.env.PATH, NODE_COMPILE_CACHE: join(tmpdir(), 'node-compile-cache') };
 
 /** A built program of this repository as a process. */
 export class CommandProcess {
@@ -22,7 +27,7 @@ export class CommandProcess {
   /** @param script under dist/ */
   static start(script: string, args: readonly string[], environment: Record<string, string> = {}, input = ''): CommandProcess {
     const path = fileURLToPath(new URL(`../../dist/${script}`, import.meta.url));
-    const child = spawn(process.execPath, [path, ...args], { env: { PATH: process.env.PATH, ...environment } });
+    const child = spawn(process.execPath, [path, ...args], { env: { ...ENVIRONMENT, ...environment } });
     child.stdin.end(input);
     return new CommandProcess(child);
   }

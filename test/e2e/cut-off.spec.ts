@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { FaultRules, type FaultAction } from '../../infra/local-aws/gateway-faults.js';
 import { Gateway } from '../../infra/local-aws/gateway.js';
 import { RequestLog } from '../../infra/local-aws/request-log.js';
@@ -6,8 +6,6 @@ import { eventually } from '../support/local-aws.js';
 import { ExportFixture } from './export-fixture.js';
 import { holdersOf, startGatedJob } from './gated-job.js';
 import { expectWholeJob } from './whole-job.js';
-
-jest.setTimeout(120_000);
 
 const TTL_MS = 6_000;
 const CAPACITY = 8;

@@ -4,11 +4,14 @@ import { GetCommand, QueryCommand } from '@aws-sdk/lib-dynamodb';
 import { SendMessageCommand } from '@aws-sdk/client-sqs';
 import { startLocalAws, type LocalAws, type LocalAwsOptions } from '../../infra/local-aws/local-aws.js';
 import { ExportService } from '../support/export-service.js';
-import { createAwsClients, eventually, type AwsClients } from '../support/local-aws.js';
+import { createAwsClients, eventually, GIVE_UP_MS, type AwsClients } from '../support/local-aws.js';
 import { Origin } from '../support/origin.js';
 import { brokenRules, SECRET } from '../support/standing-rules.js';
 
 export { SECRET };
+
+/** Each look is a call to the embedded AWS, which works in this process, too. */
+const POLL_MS = 100;
 
 export interface ExportInput {
   source?: object;
@@ -49,13 +52,13 @@ export class ExportFixture {
     return { arn: executionArn, jobId: executionArn.split(':').at(-1) ?? '' };
   }
 
-  async ended(arn: string, timeoutMs = 30_000): Promise<DescribeExecutionOutput> {
+  async ended(arn: string, timeoutMs = GIVE_UP_MS): Promise<DescribeExecutionOutput> {
     return eventually(
       async () => {
         const execution = await this.clients.states.send(new DescribeExecutionCommand({ executionArn: arn }));
         return execution.status === 'RUNNING' ? undefined : execution;
       },
-      { timeoutMs, intervalMs: 50 },
+      { timeoutMs, intervalMs: POLL_MS },
     );
   }
 
@@ -67,13 +70,13 @@ export class ExportFixture {
   }
 
   /** The job's row once it is in this status. */
-  async jobIn(jobId: string, status: string, timeoutMs = 20_000): Promise<Record<string, unknown>> {
+  async jobIn(jobId: string, status: string, timeoutMs = GIVE_UP_MS): Promise<Record<string, unknown>> {
     return eventually(
       async () => {
         const row = await this.jobRow(jobId);
         return row?.status === status ? row : undefined;
       },
-      { timeoutMs, intervalMs: 50 },
+      { timeoutMs, intervalMs: POLL_MS },
     );
   }
 

@@ -37,7 +37,7 @@ export async function startGatedJob(
     key: `file/${index}`,
   }));
   const execution = await fixture.startExecution({ source: { files } });
-  await eventually(() => asked >= atOnce + waiting && fixture.origin.openRequests >= waiting, { timeoutMs: 30_000 });
+  await eventually(() => asked >= atOnce + waiting && fixture.origin.openRequests >= waiting);
   return { ...execution, total, open: gate.resolve, cutOff, hitsOf: (index) => fixture.origin.hitsOf(`/file/${index}`) };
 }
 

@@ -1,11 +1,9 @@
-import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { deferred } from '../support/deferred.js';
 import type { ExportService } from '../support/export-service.js';
 import { ExportFixture } from './export-fixture.js';
 import { startGatedJob } from './gated-job.js';
 import { expectWholeJob } from './whole-job.js';
-
-jest.setTimeout(90_000);
 
 /** Tells the polls of the victim from those of others. */
 const VICTIMS_VISIBILITY_S = 3;

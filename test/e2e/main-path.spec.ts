@@ -1,12 +1,10 @@
 import { readFileSync, readdirSync } from 'node:fs';
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { deferred } from '../support/deferred.js';
 import type { ExportService } from '../support/export-service.js';
 import { eventually } from '../support/local-aws.js';
 import { sha256 } from '../support/origin.js';
 import { ExportFixture, SECRET } from './export-fixture.js';
-
-jest.setTimeout(60_000);
 
 const THREADS = 2;
 const TASKS_PER_WORKER = 3;

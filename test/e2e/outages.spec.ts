@@ -1,81 +1,9 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import { SendMessageCommand } from '@aws-sdk/client-sqs';
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import type { FaultAction } from '../../infra/local-aws/gateway-faults.js';
-import type { AwsService } from '../../infra/local-aws/request-log.js';
-import { deferred } from '../support/deferred.js';
-import type { ExportService } from '../support/export-service.js';
-import { eventually } from '../support/local-aws.js';
-import { ExportFixture } from './export-fixture.js';
+import { describeOutages } from '../support/outages.js';
 
-jest.setTimeout(120_000);
-
-/** How long a service is away: longer than the SDK's own retries last. */
-const OUTAGE_MS = 4_000;
-
-describe('an outage in the middle of a job', () => {
-  let fixture: ExportFixture;
-  let service: ExportService;
-
-  beforeAll(async () => {
-    fixture = await ExportFixture.start({ queueVisibilityS: 3 });
-    service = await fixture.startService({
-      BATCH_HEARTBEAT_INTERVAL_MS: '300',
-      STEP_FUNCTIONS_HEARTBEAT_INTERVAL_MS: '1000',
-      SQS_HEARTBEAT_INTERVAL_MS: '1000',
-    });
-  });
-  afterAll(() => fixture.close());
-
-  /** 210 files; the outage comes once 50 have been asked for, and the others are answered when it has begun. */
-  async function runThrough(name: string, begin: () => () => void): Promise<void> {
-    const outageHasBegun = deferred();
-    let asked = 0;
-    const files = Array.from({ length: 210 }, (_, index) => ({
-      url: fixture.origin.on(`/${name}/${index}`, (_request, response) => {
-        const open = ++asked <= 50 ? Promise.resolve() : outageHasBegun.promise;
-        void open.then(() => response.end('body'));
-      }),
-      key: String(index),
-      size: 4,
-    }));
-    const { arn, jobId } = await fixture.startExecution({ source: { files } });
-    await eventually(() => asked > 50, { timeoutMs: 10_000 });
-    const end = begin();
-    outageHasBegun.resolve();
-    await sleep(OUTAGE_MS);
-    end();
-    expect((await fixture.ended(arn, 60_000)).status).toBe('SUCCEEDED');
-    expect(await fixture.jobIn(jobId, 'COMPLETED')).toMatchObject({ completedTasks: 210, failedTasks: 0, bytesProcessed: 840 });
-    expect(await fixture.fileKeys(jobId)).toHaveLength(210);
-    expect(
-      fixture.aws.stepFunctions
-        .tokens()
-        .at(-1)
-        ?.answers.filter(({ accepted }) => accepted),
-    ).toHaveLength(1);
-  }
-
-  const OUTAGES: Record<string, FaultAction> = {
-    'that answers 500': { kind: 'fail', status: 500, type: 'InternalServerError' },
-    'that cuts connections': { kind: 'cut' },
-    'that applies and does not answer': { kind: 'drop-reply' },
-  };
-  for (const awsService of ['dynamodb', 'sqs', 'states'] satisfies AwsService[])
-    for (const [how, action] of Object.entries(OUTAGES))
-      it(`of ${awsService} ${how} loses and repeats nothing`, () =>
-        runThrough(`${awsService}-${action.kind}`, () => fixture.aws.faults.add({ service: awsService, action })));
-
-  it('of S3 loses and repeats nothing', () =>
-    runThrough('s3', () => fixture.aws.s3.faults.add({ action: { kind: 'fail', status: 503, code: 'SlowDown' } })));
-
-  it('leaves the loops turning', async () => {
-    await fixture.clients.sqs.send(new SendMessageCommand({ QueueUrl: fixture.aws.resources.batchesQueueUrl, MessageBody: 'garbage' }));
-    await eventually(() => service.said('none of ours'), { timeoutMs: 10_000 });
-    for (const path of ['/health/live', '/health/ready']) {
-      const answer = await fetch(service.url + path);
-      expect([path, answer.status]).toEqual([path, 200]);
-    }
-    expect(await (await fetch(`${service.url}/metrics`)).text()).toContain('heartbeat_success_total');
-  });
-});
+// One way of each service; the others are in test/long/outages.spec.ts.
+describeOutages([
+  'of DynamoDB, which applies and does not answer,',
+  'of SQS, which cuts connections,',
+  'of Step Functions, which answers 500,',
+  'of S3, which answers 503,',
+]);

@@ -1,11 +1,9 @@
-import { afterEach, expect, it, jest } from '@jest/globals';
+import { afterEach, expect, it } from '@jest/globals';
 import type { HeldBatch, ReclaimRecord } from '../../src/batches/index.js';
 import { deferred } from '../support/deferred.js';
 import { eventually } from '../support/local-aws.js';
 import { CommandProcess } from './command-process.js';
 import { ExportFixture, SECRET } from './export-fixture.js';
-
-jest.setTimeout(120_000);
 
 /** Nobody reclaims by itself: the commands are to be seen at it. Short times in the relations of the defaults. */
 const ENVIRONMENT = {

@@ -1,5 +1,5 @@
 import { CreateStateMachineCommand } from '@aws-sdk/client-sfn';
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { FaultRule } from '../../infra/local-aws/gateway-faults.js';
 import { exportStateMachine } from '../../infra/state-machine/index.js';
 import { deferred } from '../support/deferred.js';
@@ -7,8 +7,6 @@ import { eventually } from '../support/local-aws.js';
 import { send } from '../support/origin.js';
 import { CommandProcess } from './command-process.js';
 import { ExportFixture, SECRET } from './export-fixture.js';
-
-jest.setTimeout(60_000);
 
 const FILES = 30;
 /** Batches of ten: the first is wholly done, one file of each other fails. */
@@ -139,7 +137,7 @@ describe('a job that is reopened', () => {
       key: `stopped/${index}`,
     }));
     const { arn, jobId } = await fixture.startExecution({ source: { files } });
-    await eventually(async () => (await fixture.jobRow(jobId))?.completedTasks === 15, { timeoutMs: 20_000 });
+    await eventually(async () => (await fixture.jobRow(jobId))?.completedTasks === 15);
     const running = await run('retry', jobId);
     expect([running.code, running.stderr]).toEqual([1, expect.stringContaining(`Job ${jobId} was not retried: it is DOWNLOADING`)]);
     expect((await run('cancel', jobId)).code).toBe(0);

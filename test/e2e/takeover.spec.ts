@@ -1,24 +1,26 @@
-import { afterEach, describe, expect, it, jest } from '@jest/globals';
+import { afterEach, describe, expect, it } from '@jest/globals';
 import type { ExportService } from '../support/export-service.js';
 import { eventually } from '../support/local-aws.js';
 import { ExportFixture } from './export-fixture.js';
 import { holdersOf, startGatedJob } from './gated-job.js';
 import { expectWholeJob } from './whole-job.js';
 
-jest.setTimeout(120_000);
-
 const FILES = 130;
 const QUICK = 60;
 
-/** Short times, so that a death is noticed within seconds; the relations between them are those of the defaults. */
+/**
+ * Short times, so that a death is noticed within seconds, but a living holder keeps its batches on a busy machine; the relations between
+ * them are those of the defaults.
+ */
 const ENVIRONMENT = {
-  BATCH_HEARTBEAT_INTERVAL_MS: '300',
-  RECLAIM_TTLS: '{"download": 2000}',
+  BATCH_HEARTBEAT_INTERVAL_MS: '1000',
+  RECLAIM_TTLS: '{"download": 6000}',
   RECLAIM_INTERVAL_MS: '500',
   STEP_FUNCTIONS_HEARTBEAT_INTERVAL_MS: '1000',
   WORKER_POOL_SIZE: '2',
   TASKS_PER_WORKER: '4',
   SQS_HEARTBEAT_INTERVAL_MS: '1000',
+  COORDINATOR_HEARTBEAT_INTERVAL_MS: '1000',
 };
 
 describe('a coordinator that dies', () => {
@@ -44,7 +46,7 @@ describe('a coordinator that dies', () => {
     fixture = await ExportFixture.start();
     const first = await fixture.startService(ENVIRONMENT);
     const job = await startJob();
-    await eventually(async () => Number((await fixture.jobRow(job.jobId))?.completedTasks) === QUICK, { timeoutMs: 15_000 });
+    await eventually(async () => Number((await fixture.jobRow(job.jobId))?.completedTasks) === QUICK);
     await first.kill();
     job.open();
     await fixture.startService(ENVIRONMENT);
@@ -69,15 +71,13 @@ describe('a coordinator that dies', () => {
   it('as a second of three leaves the whole job to the third', async () => {
     fixture = await ExportFixture.start();
     const services = await startFleet(['a', 'b', 'c'], {
-      // Small batches, few in a hand: each of the three has some, and keeps them on a busy machine.
+      // Small batches, few in a hand: each of the three has some.
       BATCH_SIZE: '10',
       MAX_BATCHES_IN_HAND: '3',
-      BATCH_HEARTBEAT_INTERVAL_MS: '1000',
-      RECLAIM_TTLS: '{"download": 6000}',
     });
     const job = await startJob();
     // From here on no batch ends before the gate opens.
-    await eventually(async () => Number((await fixture.jobRow(job.jobId))?.completedTasks) === QUICK, { timeoutMs: 15_000 });
+    await eventually(async () => Number((await fixture.jobRow(job.jobId))?.completedTasks) === QUICK);
     await eventually(async () => (await holdersOf(fixture, job)).size === 3);
     for (const victim of ['a', 'b']) await services.get(victim)?.kill();
     job.open();

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PutObjectCommand } from '@aws-sdk/client-s3';
@@ -7,8 +7,6 @@ import { eventually } from '../support/local-aws.js';
 import { sha256 } from '../support/origin.js';
 import { head, RawOrigin } from '../support/raw-origin.js';
 import { ExportFixture } from './export-fixture.js';
-
-jest.setTimeout(60_000);
 
 const THREADS = 2;
 const TASKS_PER_WORKER = 4;

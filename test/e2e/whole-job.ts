@@ -1,4 +1,5 @@
 import { expect } from '@jest/globals';
+import { GIVE_UP_MS } from '../support/local-aws.js';
 import type { ExportFixture } from './export-fixture.js';
 
 interface Job {
@@ -8,7 +9,7 @@ interface Job {
 }
 
 /** The execution succeeds, and every file came once into the counters, the bucket and the result lines; the token was answered once. */
-export async function expectWholeJob(fixture: ExportFixture, { arn, jobId, total }: Job, timeoutMs = 60_000): Promise<void> {
+export async function expectWholeJob(fixture: ExportFixture, { arn, jobId, total }: Job, timeoutMs = GIVE_UP_MS): Promise<void> {
   const { status, error, cause } = await fixture.ended(arn, timeoutMs);
   expect([status, error, cause]).toEqual(['SUCCEEDED', undefined, undefined]);
   expect(await fixture.jobIn(jobId, 'COMPLETED')).toMatchObject({

@@ -16,13 +16,14 @@ export interface LogEvent {
 export class ExportService {
   /** Every line it wrote, as written. */
   readonly lines: string[] = [];
+  private readonly logged: LogEvent[] = [];
   readonly exited: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
   readonly startedAt = performance.now();
   private ended = false;
 
   private constructor(private readonly child: ChildProcess) {
     for (const stream of [child.stdout, child.stderr])
-      if (stream !== null) createInterface({ input: stream }).on('line', (line) => this.lines.push(line));
+      if (stream !== null) createInterface({ input: stream }).on('line', (line) => this.heard(line));
     this.exited = new Promise((resolve) =>
       child.once('close', (code, signal) => {
         this.ended = true;
@@ -58,8 +59,8 @@ export class ExportService {
     return this.events().find((event) => event.coordinatorId !== undefined)?.coordinatorId;
   }
 
-  events(): LogEvent[] {
-    return this.lines.filter((line) => line.startsWith('{')).map((line) => JSON.parse(line) as LogEvent);
+  events(): readonly LogEvent[] {
+    return this.logged;
   }
 
   said(message: string): boolean {
@@ -73,15 +74,19 @@ export class ExportService {
     return samples.reduce((sum, sample) => sum + Number(sample.split(' ').at(-1)), 0);
   }
 
+  private heard(line: string): void {
+    this.lines.push(line);
+    if (line.startsWith('{')) this.logged.push(JSON.parse(line) as LogEvent);
+  }
+
   signal(signal: NodeJS.Signals): void {
     this.child.kill(signal);
   }
 
   /** SIGTERM, and what became of it. */
-  async stop(): Promise<{ code: number | null; signal: NodeJS.Signals | null; tookMs: number }> {
-    const before = performance.now();
+  async stop(): Promise<{ code: number | null; signal: NodeJS.Signals | null }> {
     if (!this.ended) this.signal('SIGTERM');
-    return { ...(await this.exited), tookMs: performance.now() - before };
+    return this.exited;
   }
 
   async kill(): Promise<void> {

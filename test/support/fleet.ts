@@ -35,10 +35,9 @@ class FakeBatchWork {
   }
 }
 
-/** A registry and one clock; `coordinator()` is one process on them, of which several may have one id. */
-export function aFleet() {
+/** A registry on one clock; `coordinator()` is one process on them, of which several may have one id. */
+export function aFleet(clock = new FakeClock()) {
   const gate = new Gate();
-  const clock = new FakeClock();
   const registry = new InMemoryCoordinatorRegistry(gate, clock);
 
   const coordinator = (coordinatorId = 'me') => {

@@ -1,6 +1,7 @@
 import { HeartbeatOrchestratorService } from '../../src/export-jobs/application/heartbeat-orchestrator.service.js';
 import { JobCareService } from '../../src/export-jobs/application/job-care.service.js';
 import { JobCounterService } from '../../src/export-jobs/application/job-counter.service.js';
+import type { LiveCoordinatorsPort } from '../../src/export-jobs/application/live-coordinators.port.js';
 import { RepairJobUseCase } from '../../src/export-jobs/application/repair-job.use-case.js';
 import { TaskHeartbeatService } from '../../src/export-jobs/application/task-heartbeat.service.js';
 import type { ExportJobEntity } from '../../src/export-jobs/domain/export-job.entity.js';
@@ -12,19 +13,29 @@ export const INTERVAL_MS = 30_000;
 export const REPAIR_AFTER_MS = 120_000;
 export const STALL_TIMEOUT_MS = 600_000;
 
-/** As `aFinisher`, with what beats and repairs jobs; `create()` is another orchestrator on the same fakes. */
+interface Options {
+  heartbeatEnabled?: boolean;
+  maxBeatsPerSecond?: number;
+  fleet?: LiveCoordinatorsPort;
+}
+
+/** As `aFinisher`, with what beats and repairs jobs; `create()` is another orchestrator on the same fakes, which knows the coordinators that `fleet` names. */
 export function anOrchestrator() {
   const finisher = aFinisher();
   const { batches, cancelJob, clock, completeJob, gate, jobs, logger, metrics, stepFunctions } = finisher;
   const coordinators = new FakeLiveCoordinators();
 
-  const create = ({ heartbeatEnabled = true, maxBeatsPerSecond = 1_000 } = {}): HeartbeatOrchestratorService => {
+  const create = ({
+    heartbeatEnabled = true,
+    maxBeatsPerSecond = 1_000,
+    fleet = coordinators,
+  }: Options = {}): HeartbeatOrchestratorService => {
     const heartbeats = new TaskHeartbeatService({ maxBeatsPerSecond }, stepFunctions, jobs, cancelJob, clock, logger, metrics);
     const limits = { repairAfterMs: REPAIR_AFTER_MS, stallTimeoutMs: STALL_TIMEOUT_MS };
     const settings = { heartbeatEnabled, heartbeatIntervalMs: INTERVAL_MS, ...limits };
-    const services = { batches, coordinators, counter: new JobCounterService(jobs), completeJob, clock, logger, metrics };
+    const services = { batches, coordinators: fleet, counter: new JobCounterService(jobs), completeJob, clock, logger, metrics };
     const care = new JobCareService(completeJob, new RepairJobUseCase(limits, services), logger);
-    return new HeartbeatOrchestratorService(settings, jobs, coordinators, heartbeats, care, clock, logger, metrics);
+    return new HeartbeatOrchestratorService(settings, jobs, fleet, heartbeats, care, clock, logger, metrics);
   };
 
   /** When each token was beaten, in monotonic milliseconds. */

@@ -10,9 +10,9 @@ import { NodeHttpHandler } from '@smithy/node-http-handler';
 /** Long polls last 20 s; an answer that takes much longer is lost. */
 const SQS_REQUEST_TIMEOUT_MS = 30_000;
 const S3_REQUEST_TIMEOUT_MS = 60_000;
-const DYNAMODB_REQUEST_TIMEOUT_MS = 3_000;
+export const DYNAMODB_REQUEST_TIMEOUT_MS = 3_000;
 /** The SDK's own four take 12 s of a table that is silent: longer than a heartbeat's interval (10 s), which must know that it failed before the next is due. */
-const DYNAMODB_ATTEMPTS = 3;
+export const DYNAMODB_ATTEMPTS = 3;
 /** One slow beat must not stand in the way of the next. */
 const STEP_FUNCTIONS_REQUEST_TIMEOUT_MS = 5_000;
 

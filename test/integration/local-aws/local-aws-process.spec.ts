@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { PutCommand } from '@aws-sdk/lib-dynamodb';
 import { listen } from '../../../infra/local-aws/listen.js';
 import { createAwsClients, eventually } from '../../support/local-aws.js';
@@ -13,7 +13,6 @@ import { createAwsClients, eventually } from '../../support/local-aws.js';
 const MAIN = fileURLToPath(new URL('../../../dist/infra/local-aws/main.js', import.meta.url));
 
 // Processes start, one after another.
-jest.setTimeout(60_000);
 
 interface Announcement {
   jobsTable: string;
@@ -32,7 +31,7 @@ describe('the process of the embedded AWS', () => {
 
   afterEach(async () => {
     for (const child of started) child.kill('SIGTERM');
-    await eventually(() => started.every((child) => child.exitCode !== null || child.signalCode !== null), { timeoutMs: 30_000 });
+    await eventually(() => started.every((child) => child.exitCode !== null || child.signalCode !== null));
     await rm(directory, { recursive: true });
   });
 
@@ -48,7 +47,7 @@ describe('the process of the embedded AWS', () => {
   }
 
   async function announced(launched: ReturnType<typeof launch>): Promise<Announcement> {
-    return JSON.parse(await eventually(() => launched.output().endsWith('\n') && launched.output(), { timeoutMs: 20_000 })) as Announcement;
+    return JSON.parse(await eventually(() => launched.output().endsWith('\n') && launched.output())) as Announcement;
   }
 
   it('announces everything on one line, runs a service, says when it dies, and ends with exit code 0', async () => {
@@ -76,7 +75,7 @@ describe('the process of the embedded AWS', () => {
 
   it('tells a person where things are, and leaves a file that a shell can take its environment from', async () => {
     const local = launch('--coordinators', '0');
-    await eventually(() => local.output().includes('npm run cli -- submit'), { timeoutMs: 20_000 });
+    await eventually(() => local.output().includes('npm run cli -- submit'));
     expect(local.output()).toContain('source .local/env');
 
     const script = '. .local/env; echo "$EXPORT_BUCKET $AWS_PROFILE"';

@@ -7,6 +7,8 @@ import { S3Client, type S3ClientConfig } from '@aws-sdk/client-s3';
 import { RequestLog } from '../../../infra/local-aws/request-log.js';
 import { startS3Endpoint, type S3Endpoint, type S3EndpointOptions } from '../../../infra/local-aws/s3/index.js';
 
+export { eventually } from '../../support/local-aws.js';
+
 export const BUCKET = 'exports';
 export const MIB = 1024 ** 2;
 
@@ -77,15 +79,6 @@ export function base64Of(algorithm: string, bytes: Uint8Array): string {
 /** Names of the files that hold bodies. */
 export function bodyFiles(dataDir: string): Promise<string[]> {
   return readdir(join(dataDir, 'bodies'));
-}
-
-/** Polls a condition that another process or an event brings about. */
-export async function eventually(condition: () => boolean | Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + 5_000;
-  while (!(await condition())) {
-    if (Date.now() > deadline) throw new Error('The condition did not come about within 5 s');
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
 }
 
 export interface RawRequest {

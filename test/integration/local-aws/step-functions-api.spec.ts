@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import {
   CreateStateMachineCommand,
   DeleteStateMachineCommand,
@@ -24,8 +24,6 @@ import {
   StepFunctionsFixture,
   workMachine,
 } from './step-functions.fixture.js';
-
-jest.setTimeout(20_000);
 
 const PASS = JSON.stringify({ StartAt: 'Done', States: { Done: { Type: 'Pass', End: true } } });
 const ABSENT_MACHINE = `${MACHINE_ARN_PREFIX}absent`;

@@ -1,9 +1,7 @@
-import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { SendTaskFailureCommand } from '@aws-sdk/client-sfn';
 import { exportStateMachine } from '../../../infra/state-machine/index.js';
 import { defined, QUEUE_URL, StepFunctionsFixture } from './step-functions.fixture.js';
-
-jest.setTimeout(20_000);
 
 const INPUT = { exportId: 'export-456', userId: 'user-789' };
 

@@ -1,10 +1,9 @@
-import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { SendTaskFailureCommand, SendTaskHeartbeatCommand, SendTaskSuccessCommand, StopExecutionCommand } from '@aws-sdk/client-sfn';
 import { setTimeout as delay } from 'node:timers/promises';
 import { defined, eventually, QUEUE_URL, StepFunctionsFixture, workMachine } from './step-functions.fixture.js';
 
 const GONE = { name: 'TaskTimedOut', message: "Task Timed Out: 'Provided task does not exist anymore'" };
-jest.setTimeout(20_000);
 
 const NEVER_RETRIED = [{ ErrorEquals: ['States.ALL'], MaxAttempts: 0 }];
 

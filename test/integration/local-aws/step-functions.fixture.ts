@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import {
   CreateStateMachineCommand,
   DescribeExecutionCommand,
@@ -11,6 +10,9 @@ import {
 } from '@aws-sdk/client-sfn';
 import { RequestLog } from '../../../infra/local-aws/request-log.js';
 import { startStepFunctionsEndpoint, type StepFunctionsEndpoint } from '../../../infra/local-aws/step-functions/index.js';
+import { eventually } from '../../support/local-aws.js';
+
+export { eventually };
 
 export const QUEUE_URL = 'http://127.0.0.1/000000000000/jobs';
 export const ROLE_ARN = 'arn:aws:iam::000000000000:role/export';
@@ -111,14 +113,6 @@ export class StepFunctionsFixture {
 
   async eventTypes(executionArn: string): Promise<(string | undefined)[]> {
     return (await this.history(executionArn)).map(({ type }) => type);
-  }
-}
-
-export async function eventually(holds: () => boolean | Promise<boolean>, withinMs = 10_000): Promise<void> {
-  const until = performance.now() + withinMs;
-  while (!(await holds())) {
-    if (performance.now() > until) throw new Error(`did not hold within ${withinMs} ms`);
-    await delay(20);
   }
 }
 

@@ -1,8 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import type { PoolManagerService } from '../../../src/worker-pool/index.js';
+import { eventually } from '../../support/local-aws.js';
 import { chunk, head, type RawAnswer } from '../../support/raw-origin.js';
-import { benchForEach, eventually, MIB, pattern, run, type TransferBench } from './pool-support.js';
-import { QuickTransfers, type Limits } from './quick-transfers.js';
+import { benchForEach, MIB, pattern, run, type TransferBench } from './pool-support.js';
+import { FAR, QuickTransfers, type Limits } from './quick-transfers.js';
 
 const OK = 'HTTP/1.1 200 OK\r\n';
 const CHUNKED = `${OK}transfer-encoding: chunked\r\n\r\n`;
@@ -27,10 +28,9 @@ describe('an answer that never ends', () => {
     (socket) =>
       void (start !== '' && socket.write(start, 'latin1'));
   /** Each row has the limit that must end it close by, and the others far off, so that a busy machine changes nothing. */
-  const far = { headersMs: 20_000, stallTimeoutMs: 20_000, taskTimeoutMs: 20_000 };
-  const noHead = { limits: { ...far, headersMs: 150 }, code: 'HEADERS_TIMEOUT' };
-  const stalled = { limits: { ...far, stallTimeoutMs: 150 }, code: 'SOURCE_STALLED' };
-  const tooLong = { limits: { ...far, stallTimeoutMs: 600, taskTimeoutMs: 900 }, code: 'TASK_TIMEOUT' };
+  const noHead = { limits: { ...FAR, headersMs: 150 }, code: 'HEADERS_TIMEOUT' };
+  const stalled = { limits: { ...FAR, stallTimeoutMs: 150 }, code: 'SOURCE_STALLED' };
+  const tooLong = { limits: { ...FAR, taskTimeoutMs: 900 }, code: 'TASK_TIMEOUT' };
 
   it.each<[name: string, answer: RawAnswer, ends: { limits: Limits; code: string }]>([
     ['says nothing', silent(''), noHead],
@@ -59,7 +59,9 @@ describe('an answer that never ends', () => {
       const task = bench.task(bench.origin.on('/endless', answer));
       expect(await quick.run(task)).toMatchObject({ success: false, error: { code, retryable: true } });
       await eventually(() => bench.origin.connections === 0);
-      expect(await quick.run(bench.task(bench.origin.file('/next', Buffer.from('next'))))).toMatchObject({ success: true });
+      // A busy machine may overrun the short limit with this one, too: then it comes with the next try.
+      const next = bench.origin.file('/next', Buffer.from('next'));
+      await eventually(async () => (await quick.run(bench.task(next))).success);
       expect(await bench.keys()).toHaveLength(1);
       await quick.close();
     },

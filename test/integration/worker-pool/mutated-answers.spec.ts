@@ -5,26 +5,29 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { TaskOutcome, TransferTask } from '../../../src/worker-pool/index.js';
 import { SeededRandom } from '../../chaos/random.js';
 import { mutatedAnswer, type MutatedAnswer } from '../../support/mutated-answer.js';
+import { eventually } from '../../support/local-aws.js';
 import { head, type RawAnswer } from '../../support/raw-origin.js';
 import { BUCKET, MIB, pattern, TransferBench } from './pool-support.js';
-import { QuickTransfers } from './quick-transfers.js';
+import { FAR, QuickTransfers } from './quick-transfers.js';
 
 const SEEDS = 300;
 const AT_ONCE = 24;
-const LIMITS = { headersMs: 1_000, stallTimeoutMs: 1_000, taskTimeoutMs: 20_000 };
+/** For answers that may never end. A busy machine may overrun them, so they are not for answers that must arrive. */
+const SHORT = { ...FAR, headersMs: 1_000, stallTimeoutMs: 1_000 };
 const LARGE = pattern(9 * MIB);
 
 describe('valid answers that were cut, reset, held up, reordered or changed on the wire', () => {
   let bench: TransferBench;
-  let transfers: QuickTransfers;
+  let patient: QuickTransfers;
+  let hasty: QuickTransfers;
   const stored: string[] = [];
 
   beforeAll(async () => {
     bench = await TransferBench.start();
-    transfers = QuickTransfers.create(LIMITS);
+    [patient, hasty] = [QuickTransfers.create(FAR), QuickTransfers.create(SHORT)];
   });
   afterAll(async () => {
-    await transfers.close();
+    await Promise.all([patient.close(), hasty.close()]);
     await bench.close();
   });
 
@@ -34,7 +37,7 @@ describe('valid answers that were cut, reset, held up, reordered or changed on t
     const answer = mutatedAnswer(random, LARGE);
     const isProven = answer.needsProof || random.chance(0.5);
     const task = bench.task(bench.origin.on(`/${seed}`, answering(answer, random)), isProven ? proofOf(answer.body) : {});
-    const outcome = await transfers.run(task);
+    const outcome = await (answer.isWhole ? patient : hasty).run(task);
     if (outcome.success) stored.push(task.s3Key);
     const wrong = await judged(answer, task, outcome);
     return wrong === undefined ? undefined : `seed ${seed} (${answer.story}): ${wrong}; ${JSON.stringify(outcome)}`;
@@ -59,7 +62,8 @@ describe('valid answers that were cut, reset, held up, reordered or changed on t
     expect(wrong).toEqual([]);
     expect((await bench.keys()).sort()).toEqual(stored.sort());
     expect(bench.endpoint.openUploads(BUCKET)).toEqual([]);
-    expect(await transfers.run(bench.task(bench.origin.file('/next', Buffer.from('next'))))).toMatchObject({ success: true });
+    const next = bench.origin.file('/next', Buffer.from('next'));
+    await eventually(async () => (await hasty.run(bench.task(next))).success);
   });
 });
 

@@ -1,6 +1,7 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import { PassThrough, Readable } from 'node:stream';
 import { setTimeout as wait } from 'node:timers/promises';
+import { settled } from '../../support/fake-clock.js';
 import { LeastSpeed } from '../../../src/worker-pool/domain/least-speed.js';
 import { readBody, type BodyExpectation } from '../../../src/worker-pool/threads/source-body.js';
 
@@ -28,6 +29,23 @@ describe('readBody', () => {
     const silent = new PassThrough();
     await expect(drain(silent, { stallTimeoutMs: 20 })).rejects.toMatchObject({ code: 'SOURCE_STALLED', disposition: 'retry' });
     expect(silent.destroyed).toBe(true);
+  });
+
+  it('waits for a slow body as long as something comes within the limit, however long it takes in all', async () => {
+    jest.useFakeTimers({ doNotFake: ['nextTick', 'queueMicrotask', 'setImmediate'] });
+    try {
+      const slow = new PassThrough();
+      const read = drain(slow, { stallTimeoutMs: 60_000 });
+      for (let drop = 0; drop < 10; drop++) {
+        slow.write('x');
+        await settled();
+        jest.advanceTimersByTime(59_999);
+      }
+      slow.end();
+      await expect(read).resolves.toBe(10);
+    } finally {
+      jest.useRealTimers();
+    }
   });
 
   it('does not count the time in which nobody reads', async () => {

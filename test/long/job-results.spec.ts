@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import type { S3Client, UploadPartCommandInput } from '@aws-sdk/client-s3';
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { S3BatchFilesAdapter } from '../../src/batches/adapters/s3-batch-files.adapter.js';
 import type { TaskResult } from '../../src/batches/application/batch-files.port.js';
 import { S3JobResultsAdapter } from '../../src/export-jobs/adapters/s3/s3-job-results.adapter.js';
@@ -16,9 +16,7 @@ import { readLines, readText } from '../../src/platform/s3/index.js';
 import { chunksOf } from '../../src/shared/index.js';
 import { aJob, aPlan, aRequest } from '../support/builders.js';
 import { aFinisher, aSummary } from '../support/finisher.js';
-import { BUCKET, MIB, startS3, type S3UnderTest } from './local-aws/s3-support.js';
-
-jest.setTimeout(120_000);
+import { BUCKET, MIB, startS3, type S3UnderTest } from '../integration/local-aws/s3-support.js';
 
 const BATCHES = 1_000;
 const BATCH_SIZE = 100;

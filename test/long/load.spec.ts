@@ -1,0 +1,3 @@
+import { describeLoad } from '../support/load.js';
+
+describeLoad(100, 100);
