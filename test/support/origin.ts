@@ -13,17 +13,22 @@ export class Origin {
   private open = 0;
   private readonly answers = new Map<string, Answer>();
 
-  private constructor(private readonly server: Server) {}
+  private constructor(
+    private readonly server: Server,
+    /** Its address: a host of its own for the service. */
+    readonly name: string,
+  ) {}
 
-  static async start(): Promise<Origin> {
+  /** @param host an address of this machine: the service takes each for a host of its own */
+  static async start(host = '127.0.0.1'): Promise<Origin> {
     const server = createServer((request, response) => origin.serve(request, response));
-    const origin = new Origin(server);
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const origin = new Origin(server, host);
+    await new Promise<void>((resolve) => server.listen(0, host, resolve));
     return origin;
   }
 
   get url(): string {
-    return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
+    return `http://${this.name}:${(this.server.address() as AddressInfo).port}`;
   }
 
   /** Makes `path` answer so; returns its URL. */
