@@ -99,7 +99,7 @@ function aWorld({ documents, jobsTable, batchesTable }: Awaited<ReturnType<typeo
     new TaskDispatcherService(pool, { taskMaxAttempts: 4, maxConnectionsPerHost: 10_000 }, clock, metrics, new WorkSigns(clock)),
     new ReleaseBatchUseCase(leases, queue, clock, logger),
     completeJob,
-    { leases, counter, jobs, clock, logger, metrics },
+    { leases, counter, completeJob, jobs, clock, logger, metrics },
   );
   const enqueueBatches = new EnqueueBatchesUseCase(batches, queue, jobBatches, counter);
   return { clock, pool, queue, jobs, runBatch, enqueue: enqueueBatches.enqueue.bind(enqueueBatches) };

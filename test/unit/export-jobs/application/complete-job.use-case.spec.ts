@@ -127,7 +127,7 @@ describe('CompleteJobUseCase.complete', () => {
     await f.completeJob.stop();
     await expect(interrupted).resolves.toBe('interrupted');
     expect(f.jobs.get('job-1')).toMatchObject({ status: 'FINALIZING', taskToken: TOKEN });
-    await expect(f.another().complete('job-1')).resolves.toBe('ended');
+    await expect(f.another().takeOver(f.jobs.get('job-1'))).resolves.toBe('ended');
     expect(f.stepFunctions.answers).toHaveLength(1);
     expect(f.clock.sleepers).toBe(0);
   });
@@ -165,17 +165,16 @@ describe('CompleteJobUseCase.fail', () => {
     expect(f.jobs.get('job-1')).toMatchObject({ status: 'FAILED', completedTasks: 4 });
   });
 
-  it('goes on with the outcome that another finisher has decided', async () => {
+  it('finds the job ended that another finisher has decided and answered meanwhile', async () => {
     f.gate.next('beginFinalizing', async () => void (await f.another().complete('job-1')));
     await expect(f.completeJob.fail('job-1', ERROR)).resolves.toBe('ended');
     expect(f.stepFunctions.answers).toMatchObject([{ kind: 'success' }]);
   });
 
-  it('goes on with the outcome of a finisher that died while it answered', async () => {
+  it('leaves a job alone that another finisher answers', async () => {
     f.jobs.put(aJob({ ...WHOLE, status: 'FINALIZING', outcome: anOutcome() }));
-    await expect(f.completeJob.fail('job-1', ERROR)).resolves.toBe('ended');
-    expect(f.stepFunctions.answers).toMatchObject([{ kind: 'success' }]);
-    expect(f.jobs.get('job-1').status).toBe('COMPLETED');
+    await expect(f.completeJob.fail('job-1', ERROR)).resolves.toBe('held');
+    expect(f.stepFunctions.answers).toEqual([]);
   });
 
   it('writes nothing when the job is not any more what the failure is about', async () => {
