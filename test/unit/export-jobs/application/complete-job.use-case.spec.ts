@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { aJob, aJobWithoutPlan, anOutcome, aPlan, TOKEN, withoutToken } from '../../../support/builders.js';
+import { StoreError } from '../../../../src/shared/index.js';
 import { settled } from '../../../support/fake-clock.js';
 import { aFinisher, aSummary } from '../../../support/finisher.js';
 
@@ -133,6 +134,55 @@ describe('CompleteJobUseCase.complete', () => {
   });
 });
 
+describe('options.failFast', () => {
+  const early = (over: Parameters<typeof aJob>[0] = {}) => aJob({ failFast: true, completedTasks: 3, failedTasks: 1, ...over });
+  beforeEach(() => {
+    f.batches.rows = [aSummary(0, { completed: 4, failed: 1 }), aSummary(1, { status: 'running' })];
+  });
+
+  it.each(['DOWNLOADING', 'PROCESSING'] as const)(
+    'ends a job there and then whose failures exceed its tolerance for good: in %s',
+    async (status) => {
+      f.jobs.put(early({ status }));
+      await expect(f.completeJob.complete('job-1')).resolves.toBe('ended');
+      expect(f.batches.rows[1]?.status).toBe('cancelled');
+      expect(f.stepFunctions.answers).toMatchObject([{ error: 'JobCompletedWithFailures' }]);
+      expect(JSON.parse(f.stepFunctions.answers[0]?.cause ?? '')).toMatchObject({
+        message: expect.stringContaining('options.failFast') as unknown,
+        totalTasks: 10,
+        completedTasks: 3,
+        failedTasks: 1,
+        result: { key: 'run-1/manifest.json' },
+      });
+      expect(f.jobs.get('job-1')).toMatchObject({ status: 'FAILED', outcome: { partial: true } });
+    },
+  );
+
+  it('begins with the count that shows it, whose batch waits for nothing', async () => {
+    f.jobs.put(early());
+    f.completeJob.helpAfter({ kind: 'counted', job: f.jobs.get('job-1') });
+    await f.completeJob.idle();
+    expect(f.jobs.get('job-1').status).toBe('FAILED');
+  });
+
+  it.each([
+    ['without it', early({ failFast: false })],
+    ['within its tolerance', early({ tolerance: { count: 1 } })],
+  ])('lets a job go on %s', async (_case, job) => {
+    f.jobs.put(job);
+    await expect(f.completeJob.complete('job-1')).resolves.toBe('not-yet');
+  });
+
+  it('is answered by a successor as it was decided, although not every batch is final', async () => {
+    f.jobs.put(early());
+    f.gate.crashAfter(2);
+    await expect(f.completeJob.complete('job-1')).rejects.toThrow();
+    f.gate.restart();
+    await expect(f.another().takeOver(f.jobs.get('job-1'))).resolves.toBe('ended');
+    expect(f.jobs.get('job-1')).toMatchObject({ status: 'FAILED', callback: 'failure' });
+  });
+});
+
 describe('CompleteJobUseCase.fail', () => {
   const ERROR = { code: 'InvalidExportRequest', message: 'the manifest is broken' } as const;
 
@@ -151,6 +201,19 @@ describe('CompleteJobUseCase.fail', () => {
     await expect(f.completeJob.fail('job-1', { code: 'JobStalled', message: 'no progress' })).resolves.toBe('ended');
     expect(f.batches.rows[1]?.status).toBe('cancelled');
     expect(f.stepFunctions.answers).toMatchObject([{ error: 'JobStalled' }]);
+  });
+
+  it('DestinationRefused ends a job whose batches still run, and whose manifest cannot be written either', async () => {
+    f.jobs.put(aJob({ completedTasks: 3 }));
+    f.batches.rows = [aSummary(0), aSummary(1, { status: 'running' })];
+    const call = { bucket: 'exports', key: 'run-1/manifest.json', permission: 's3:PutObject' };
+    f.results.failsWith = new StoreError(call, 'AccessDenied', { mayPass: false });
+    const ended = f.completeJob.fail('job-1', { code: 'DestinationRefused', message: 'no s3:PutObject' });
+    await f.clock.advance(5_000);
+    await expect(ended).resolves.toBe('ended');
+    expect(f.batches.rows[1]?.status).toBe('cancelled');
+    expect(f.stepFunctions.answers).toMatchObject([{ kind: 'failure', error: 'DestinationRefused' }]);
+    expect(f.jobs.get('job-1')).toMatchObject({ status: 'FAILED', error: { code: 'DestinationRefused' } });
   });
 
   it('is cancelled rather than failed when it was asked to end', async () => {

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { aJob, aJobWithoutPlan, aPlan, aRequest, anOutcome, TOKEN, withoutToken } from '../../../support/builders.js';
 import { anIntake } from '../../../support/intake.js';
+import { StoreError } from '../../../../src/shared/index.js';
 import { settled } from '../../../support/fake-clock.js';
 
 const NEW = 'token-of-the-second-attempt';
@@ -58,6 +59,40 @@ describe('a new job', () => {
     await expect(accept()).rejects.toThrow('lost');
     await expect(accept()).resolves.toBe('expand');
     expect(job().attempt).toBe(1);
+  });
+});
+
+describe('the bucket of a request', () => {
+  it('that is missing is told at once, after the first beat', async () => {
+    i.destinations.found = 'missing';
+    await expect(accept()).rejects.toMatchObject({
+      code: 'DESTINATION_MISSING',
+      disposition: 'reject',
+      message: expect.stringMatching(/destination\.bucket exports does not exist \(NoSuchBucket\): create it/) as unknown,
+    });
+    expect(i.stepFunctions.heartbeats).toEqual([TOKEN]);
+    expect(i.gate.calls).not.toContain('saveRequest');
+  });
+
+  it('that is found missing only when the request is saved is told in the same way', async () => {
+    i.results.failsWith = new StoreError({ bucket: 'exports', key: 'k', permission: 's3:PutObject' }, 'NoSuchBucket', { mayPass: false });
+    await expect(accept()).rejects.toMatchObject({ code: 'DESTINATION_MISSING', disposition: 'reject' });
+  });
+
+  it('that cannot be told holds nobody up', async () => {
+    i.destinations.found = 'unknown';
+    await expect(accept()).resolves.toBe('expand');
+  });
+
+  it('is not looked at again once the job is planned', async () => {
+    i.destinations.found = 'missing';
+    i.jobs.put(aJob({ status: 'PROCESSING' }));
+    await expect(accept()).resolves.toBe('expand');
+  });
+
+  it('that closes itself to the request lets the message come again', async () => {
+    i.results.failsWith = new StoreError({ bucket: 'exports', key: 'k', permission: 's3:PutObject' }, 'AccessDenied', { mayPass: false });
+    await expect(accept()).rejects.toMatchObject({ code: 'AccessDenied' });
   });
 });
 
