@@ -62,7 +62,13 @@ export class FinishJob {
     // Reopened since: the results of a newer run do not belong into this one's manifest.
     const isReopened = rows.some((row) => row.run > job.run);
     if (isReopened || (whole && !allFinal(job, rows))) return undefined;
-    return rows;
+    return whole ? rows : Promise.all(rows.map((row) => this.withFailures(job, row)));
+  }
+
+  /** A batch that did not come to its end has no result files: what failed in it stands in its checkpoint only. */
+  private async withFailures({ jobId, run }: ExportJobEntity, row: BatchSummary): Promise<BatchSummary> {
+    if (row.failed === 0 || row.resultKeys !== undefined || row.run !== run) return row;
+    return { ...row, failures: await this.services.batches.failuresOf(jobId, row.batchNo) };
   }
 
   private async answer(

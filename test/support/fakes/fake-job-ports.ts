@@ -11,6 +11,8 @@ export class FakeJobBatches extends JobBatchesPort {
   rows: BatchSummary[] = [];
   readonly cancelled: { jobId: string; run: number }[] = [];
   readonly sentAgain: number[] = [];
+  /** Of checkpoints, by batch. */
+  readonly failures = new Map<number, ReadonlyMap<number, string>>();
   queueEmpty = true;
 
   constructor(readonly gate: Gate = new Gate()) {
@@ -19,6 +21,10 @@ export class FakeJobBatches extends JobBatchesPort {
 
   list(): Promise<BatchSummary[]> {
     return this.gate.pass('listBatches', () => this.rows);
+  }
+
+  failuresOf(_jobId: string, batchNo: number): Promise<ReadonlyMap<number, string>> {
+    return this.gate.pass('failuresOf', () => this.failures.get(batchNo) ?? new Map<number, string>());
   }
 
   sendAgain(_jobId: string, observed: readonly BatchSummary[]): Promise<void> {

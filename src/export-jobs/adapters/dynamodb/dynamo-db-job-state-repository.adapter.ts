@@ -222,13 +222,13 @@ export class DynamoDbJobStateRepositoryAdapter extends JobStateRepositoryPort {
     // Of two that saw the finisher silent one takes over; a holder that has renewed meanwhile keeps its lease.
     const { jobId, run, finisher } = observed;
     return this.update(jobId, {
-      UpdateExpression: 'SET finisher = :finisher, updatedAt = :now',
+      UpdateExpression: 'SET finisher = :successor, updatedAt = :now',
       ConditionExpression: [STATUS_IS_FINALIZING, SAME_RUN, finisher === undefined ? NO_FINISHER : FINISHER_AS_OBSERVED].join(' AND '),
       ExpressionAttributeNames: { ...NAMES, ...(finisher === undefined ? {} : { '#id': 'id' }) },
       ExpressionAttributeValues: {
         ':finalizing': 'FINALIZING',
         ':run': run,
-        ':finisher': { id: finisherId, seq: 0 } satisfies Finisher,
+        ':successor': { id: finisherId, seq: 0 } satisfies Finisher,
         ':now': this.clock.nowIso(),
         ...(finisher === undefined ? {} : { ':id': finisher.id, ':seq': finisher.seq }),
       },
@@ -238,13 +238,13 @@ export class DynamoDbJobStateRepositoryAdapter extends JobStateRepositoryPort {
   async renewFinish(jobId: string, run: number, finisher: Finisher): Promise<ConditionalWrite> {
     // A renewal that the network held back must not undo a newer one: who saw its number before would take the holder for silent.
     return this.update(jobId, {
-      UpdateExpression: 'SET finisher = :finisher, updatedAt = :now',
+      UpdateExpression: 'SET finisher = :renewed, updatedAt = :now',
       ConditionExpression: [STATUS_IS_FINALIZING, SAME_RUN, MY_FINISH, RENEWAL_NOT_OLDER].join(' AND '),
       ExpressionAttributeNames: { ...NAMES, '#id': 'id' },
       ExpressionAttributeValues: {
         ':finalizing': 'FINALIZING',
         ':run': run,
-        ':finisher': finisher,
+        ':renewed': finisher,
         ':id': finisher.id,
         ':seq': finisher.seq,
         ':now': this.clock.nowIso(),

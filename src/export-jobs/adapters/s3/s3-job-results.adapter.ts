@@ -8,7 +8,7 @@ import type { ExportJobEntity } from '../../domain/export-job.entity.js';
 import { failedManifestKey, manifestKey } from '../../domain/export-layout.js';
 import { orBrokenFile } from './broken-file.js';
 import { parseFailedLine } from './result-line.schema.js';
-import { parseSegmentHeader, parseSegmentTask } from './segment.schema.js';
+import { parseSegmentHeader, parseSegmentTask, type SegmentHeader, type SegmentTask } from './segment.schema.js';
 
 /** More could not be shown in a `cause` of 32,768 bytes. */
 const FIRST_FAILURES = 100;
@@ -83,17 +83,35 @@ export class S3JobResultsAdapter extends JobResultsPort {
     batches: readonly BatchSummary[],
     { firstFailures, unlisted, watch }: { firstFailures: FailedTask[]; unlisted: Unlisted[]; watch: Watch },
   ): AsyncIterable<string> {
-    for (const { batchNo, failed, resultKeys, segmentKey } of batches) {
-      if (failed === 0 || resultKeys === undefined) continue;
+    for (const batch of batches) {
+      if (batch.failed === 0) continue;
       try {
-        const failures = await this.failuresOf({ bucket, key: resultKeys.failed.key }, firstFailures, watch.signal);
-        yield* this.segmentLines({ bucket, key: segmentKey }, failures, watch.signal);
+        yield* this.failedTasksOf(bucket, batch, firstFailures, watch.signal);
         watch.onProgress();
       } catch (error) {
         if (!isRejected(error) && !isRefusedByStore(error)) throw error;
-        unlisted.push({ batchNo, failed, reason: error.message });
+        unlisted.push({ batchNo: batch.batchNo, failed: batch.failed, reason: error.message });
       }
     }
+  }
+
+  /** By its result file, or by its checkpoint when it did not come to its end. */
+  private async *failedTasksOf(bucket: string, batch: BatchSummary, first: FailedTask[], signal: AbortSignal): AsyncIterable<string> {
+    const { resultKeys, failures } = batch;
+    const at = { bucket, key: batch.segmentKey };
+    if (resultKeys !== undefined) {
+      const indexes = await this.failuresOf({ bucket, key: resultKeys.failed.key }, first, signal);
+      for await (const { task } of this.segmentTasks(at, (index) => indexes.has(index), signal)) yield JSON.stringify(task);
+    } else if (failures !== undefined)
+      for await (const { index, header, task } of this.segmentTasks(
+        at,
+        (wanted, { firstIndex }) => failures.has(wanted - firstIndex),
+        signal,
+      )) {
+        const code = failures.get(index - header.firstIndex) ?? '';
+        if (first.length < FIRST_FAILURES) first.push({ index, url: task.url, key: header.prefix + task.key, code, message: null });
+        yield JSON.stringify(task);
+      }
   }
 
   private async failuresOf(at: S3Location, first: FailedTask[], signal: AbortSignal): Promise<Set<number>> {
@@ -110,15 +128,22 @@ export class S3JobResultsAdapter extends JobResultsPort {
     return indexes;
   }
 
-  private async *segmentLines(at: S3Location, failures: ReadonlySet<number>, signal: AbortSignal): AsyncIterable<string> {
-    let index: number | undefined;
+  /** The tasks of a segment that are wanted, by their index in the job. */
+  private async *segmentTasks(
+    at: S3Location,
+    isWanted: (index: number, header: SegmentHeader) => boolean,
+    signal: AbortSignal,
+  ): AsyncIterable<{ header: SegmentHeader; index: number; task: SegmentTask }> {
+    let header: SegmentHeader | undefined;
+    let index = 0;
     try {
       for await (const line of readLines(this.client, at, signal)) {
-        if (index === undefined) {
-          index = parseSegmentHeader(line).firstIndex;
+        if (header === undefined) {
+          header = parseSegmentHeader(line);
+          index = header.firstIndex;
           continue;
         }
-        if (failures.has(index)) yield JSON.stringify(parseSegmentTask(line));
+        if (isWanted(index, header)) yield { header, index, task: parseSegmentTask(line) };
         index++;
       }
     } catch (error) {

@@ -55,6 +55,19 @@ describe('One finisher: the holder', () => {
     expect(job()).toMatchObject({ status: 'COMPLETED', callback: 'success' });
   });
 
+  it('tries no more once a renewal was refused while Step Functions did not answer', async () => {
+    f.stepFunctions.answerNext(...Array.from({ length: 1_000 }, () => UNAVAILABLE));
+    const finish = f.completeJob.complete('job-1');
+    await settled();
+    await f.jobs.takeOverFinish(job(), 'another');
+    await f.clock.advance(20_000);
+    const tried = calls('answerToken');
+    await f.clock.advance(15_000);
+    await expect(finish).resolves.toBe('held');
+    expect(calls('answerToken')).toBe(tried);
+    expect(f.clock.sleepers).toBe(0);
+  });
+
   it('answers nothing once it has gone 40 s without a renewal', async () => {
     const { finish, letGo } = await heldAt('writeManifest');
     f.gate.next('renewFinish', ...Array.from({ length: 20 }, () => 'unavailable' as const));
