@@ -69,6 +69,7 @@ import { BATCHES_QUEUE, BatchRecordsModule } from './batch-records.module.js';
         new RunBatchUseCase({ coordinatorId, ...batches }, claims, files, dispatcher, releases, completeJob, {
           leases,
           counter,
+          completeJob,
           jobs,
           clock,
           logger,

@@ -22,6 +22,7 @@ export function viewOf(job: ExportJobEntity) {
     outcome: job.outcome?.status ?? null,
     error: job.error ?? job.outcome?.error ?? null,
     callback: job.callback ?? null,
+    resultsNotWritten: job.resultsNotWritten ?? null,
     files: `s3://${bucket}/${prefix}`,
     manifest: job.resultKey === undefined ? null : `s3://${bucket}/${job.resultKey}`,
     failedManifest:

@@ -2,7 +2,8 @@ export { brokenFile, orBrokenFile } from './adapters/s3/broken-file.js';
 export { parseFailedLine, type FailedLine, type SucceededLine } from './adapters/s3/result-line.schema.js';
 export { parseSegmentHeader, parseSegmentTask, type SegmentHeader, type SegmentTask } from './adapters/s3/segment.schema.js';
 export { CancelJobUseCase } from './application/cancel-job.use-case.js';
-export { answerOf, CompleteJobUseCase } from './application/complete-job.use-case.js';
+export { CompleteJobUseCase } from './application/complete-job.use-case.js';
+export { answerOf } from './application/finish-job.js';
 export { HeartbeatOrchestratorService } from './application/heartbeat-orchestrator.service.js';
 export { HeartbeatOrchestratorLifecycle } from './adapters/heartbeat-orchestrator.lifecycle.js';
 export { JobBatchesPort, type BatchSummary } from './application/job-batches.port.js';
@@ -24,6 +25,7 @@ export {
   type ExportJobEntity,
   type FailureTolerance,
   type JobError,
+  type ResultsNotWritten,
 } from './domain/export-job.entity.js';
 export { batchResultKeys, failedManifestKey, requestKey, segmentKey, segmentPrefix } from './domain/export-layout.js';
 export { JobStateVO } from './domain/job-state.vo.js';

@@ -17,11 +17,13 @@ import { AppLogger, Clock, Metrics } from '../shared/index.js';
 import { SourceReader } from '../worker-pool/index.js';
 import { WorkerPoolModule } from '../worker-pool/worker-pool.module.js';
 import { ExportJobConsumer } from './adapters/export-job.consumer.js';
+import { S3DestinationAdapter } from './adapters/s3-destination.adapter.js';
 import { S3SegmentWriterAdapter } from './adapters/s3-segment-writer.adapter.js';
 import { SpoolingManifestAdapter } from './adapters/spooling-manifest.adapter.js';
 import { SqsDeadLetterAdapter } from './adapters/sqs-dead-letter.adapter.js';
 import { AcceptJobUseCase } from './application/accept-job.use-case.js';
 import { DeadLetterPort } from './application/dead-letter.port.js';
+import { DestinationPort } from './application/destination.port.js';
 import { ExpandJobUseCase } from './application/expand-job.use-case.js';
 import { ManifestPort } from './application/manifest.port.js';
 import { RejectMessageUseCase } from './application/reject-message.use-case.js';
@@ -43,15 +45,20 @@ import { SegmentWriterPort } from './application/segment-writer.port.js';
       useFactory: ({ sqs }: AwsClients, { queues }: Configuration, clock: Clock) =>
         new SqsDeadLetterAdapter(new SqsQueue(sqs, queues.deadLetterUrl, clock)),
     },
+    {
+      provide: DestinationPort,
+      inject: [AwsClients, Clock],
+      useFactory: ({ s3 }: AwsClients, clock: Clock) => new S3DestinationAdapter(s3, clock),
+    },
     RejectMessageUseCase,
     {
       provide: AcceptJobUseCase,
       inject: [
         JobStateRepositoryPort,
         JobResultsPort,
+        DestinationPort,
         TaskHeartbeatService,
         SettleTokenService,
-        CompleteJobUseCase,
         ReopenJobUseCase,
         CONFIGURATION,
         Clock,
@@ -60,14 +67,14 @@ import { SegmentWriterPort } from './application/segment-writer.port.js';
       useFactory: (
         jobs: JobStateRepositoryPort,
         results: JobResultsPort,
+        destinations: DestinationPort,
         heartbeats: TaskHeartbeatService,
         settler: SettleTokenService,
-        completeJob: CompleteJobUseCase,
         reopenJob: ReopenJobUseCase,
         { stepFunctions }: Configuration,
         clock: Clock,
         logger: AppLogger,
-      ) => new AcceptJobUseCase(jobs, results, heartbeats, settler, completeJob, reopenJob, stepFunctions, clock, logger),
+      ) => new AcceptJobUseCase(jobs, results, destinations, heartbeats, settler, reopenJob, stepFunctions, clock, logger),
     },
     {
       provide: ExpandJobUseCase,

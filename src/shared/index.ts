@@ -11,3 +11,4 @@ export { RESERVED_REQUEST_HEADERS } from './request-headers.js';
 export { retryUntil } from './retry.js';
 export { Semaphore } from './semaphore.js';
 export { withoutUndefined } from './without-undefined.js';
+export { isRefusedByStore, StoreError, type StoreCall } from './store-error.js';

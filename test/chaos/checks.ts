@@ -16,6 +16,7 @@ export type JudgedJob = Pick<ChaosJob, 'jobId' | 'executionArn' | 'prefix' | 'ex
 /** A busy machine may keep a healthy process from its beats for a while; a rule that reads the clocks of other hosts takes from it all the time. */
 const MAX_RECLAIMS_OF_HEALTHY = 6;
 const READ_TIMEOUT_MS = 30_000;
+const ANSWER = /^SendTask(Success|Failure)/;
 const MULTIPART = /MultipartUpload|UploadPart/;
 
 /** What is wrong with one job, seen from outside once no coordinator runs any more. */
@@ -47,6 +48,7 @@ export function worldProblems(world: World, jobs: readonly ChaosJob[]): string[]
     ...world.coordinators.flatMap(({ problems }) => problems),
     ...brokenRules(world.aws, world.processes),
     ...jobs.flatMap((job) => uploadProblems(world, job)),
+    ...secondCallProblems(world),
     ...reclaimProblems(reclaims(world)),
   ];
 }
@@ -176,6 +178,19 @@ export function tokenProblems(tokens: readonly TokenRecord[], last = 1): string[
   if (tokens.length > 0 && accepted.join() === expected.join()) return [];
   const closed = tokens.map((token) => token.closed ?? 'open');
   return [`the tokens (${closed.join(', ')}) took ${accepted.join(', ') || 'no'} answers, not ${expected.join(', ') || 'one'}`];
+}
+
+/**
+ * An answer beside another one's is refused by Step Functions, and should not have been sent: where no process was killed or frozen and no
+ * fault struck an answer, exactly one call per answered token has reached it, however wrong the clocks of the hosts are.
+ */
+function secondCallProblems({ aws, coordinators }: World): string[] {
+  const excused = coordinators.some(({ disturbed, proxy }) => disturbed.size > 0 || proxy.struck.some(({ name }) => ANSWER.test(name)));
+  if (excused) return [];
+  const answered = aws.stepFunctions.tokens().filter(({ answers }) => answers.some(({ accepted }) => accepted));
+  return answered
+    .filter(({ answers }) => answers.length > 1)
+    .map(({ executionArn, answers }) => `the token of ${executionArn} was answered by ${answers.length} calls`);
 }
 
 function executionProblems(job: JudgedJob, { status, error }: DescribeExecutionOutput): string[] {

@@ -15,13 +15,15 @@ describeJobRepositories((create) => {
   });
 
   it('creates a job once: a second delivery finds the row of the first', async () => {
-    await expect(jobs.createIfAbsent(aNewJob({ jobId, metadata: { team: 'a' } }))).resolves.toMatchObject({ kind: 'created' });
+    await expect(jobs.createIfAbsent(aNewJob({ jobId, failFast: true, metadata: { team: 'a' } }))).resolves.toMatchObject({
+      kind: 'created',
+    });
     await expect(jobs.createIfAbsent(aNewJob({ jobId, requestHash: 'other' }))).resolves.toEqual({
       kind: 'exists',
       job: await job.found(),
     });
     expect(await job.found()).toEqual({
-      ...aNewJob({ jobId, metadata: { team: 'a' } }),
+      ...aNewJob({ jobId, failFast: true, metadata: { team: 'a' } }),
       status: 'PROCESSING',
       run: 1,
       attempt: 1,
@@ -190,6 +192,55 @@ describeJobRepositories((create) => {
       expect(await job.found()).toEqual(ended);
       expect(writtenJob(await jobs.recordAnswer(jobId, 1, 'success'))).toMatchObject({ ...ended, callback: 'success' });
       await expect(jobs.recordAnswer(jobId, 1, 'failure')).resolves.toEqual(REFUSED);
+    });
+
+    it('One finisher: who decides has the lease', async () => {
+      expect((await job.finalizing()).finisher).toEqual({ id: anOutcome().decidedBy, seq: 0 });
+    });
+
+    it('One finisher: taken over once, IF the lease is as observed', async () => {
+      const observed = await job.finalizing();
+      const other = { ...observed, finisher: { id: 'another', seq: 0 } };
+      const older = { ...observed, finisher: { id: anOutcome().decidedBy, seq: 7 } };
+      const { finisher: _none, ...former } = observed;
+      for (const outdated of [other, older, former, { ...observed, run: 2 }])
+        await expect(jobs.takeOverFinish(outdated, 'me')).resolves.toEqual(REFUSED);
+      expect(writtenJob(await jobs.takeOverFinish(observed, 'me'))).toMatchObject({ status: 'FINALIZING', finisher: { id: 'me', seq: 0 } });
+      await expect(jobs.takeOverFinish(observed, 'me too')).resolves.toEqual(REFUSED);
+      await jobs.end(jobId, 1, anOutcome(), { callback: 'none' });
+      await expect(jobs.takeOverFinish(observed, 'me')).resolves.toEqual(REFUSED);
+    });
+
+    it('One finisher: nothing is taken over of a job that is not being answered', async () => {
+      await expect(jobs.takeOverFinish(await job.downloading(), 'me')).resolves.toEqual(REFUSED);
+    });
+
+    it('One finisher: renewed by its holder only, twice with the same number, never with an older one', async () => {
+      const { finisher } = await job.finalizing();
+      const id = finisher?.id ?? '';
+      await expect(jobs.renewFinish(jobId, 1, { id: 'another', seq: 1 })).resolves.toEqual(REFUSED);
+      await expect(jobs.renewFinish(jobId, 2, { id, seq: 1 })).resolves.toEqual(REFUSED);
+      for (const _try of [1, 2]) expect(writtenJob(await jobs.renewFinish(jobId, 1, { id, seq: 2 })).finisher).toEqual({ id, seq: 2 });
+      await expect(jobs.renewFinish(jobId, 1, { id, seq: 1 })).resolves.toEqual(REFUSED);
+      await jobs.takeOverFinish(await job.found(), 'me');
+      await expect(jobs.renewFinish(jobId, 1, { id, seq: 3 })).resolves.toEqual(REFUSED);
+      const ended = writtenJob(await jobs.end(jobId, 1, anOutcome(), { callback: 'none' }));
+      expect(ended).not.toHaveProperty('finisher');
+      await expect(jobs.renewFinish(jobId, 1, { id: 'me', seq: 1 })).resolves.toEqual(REFUSED);
+    });
+
+    it('keeps what could not be written of an ended job, and forgets it when the job is reopened', async () => {
+      await job.finalizing();
+      const resultsNotWritten = { bucket: 'exports', key: 'run-1/manifest.json', code: 'NoSuchBucket' };
+      const row = writtenJob(await jobs.end(jobId, 1, anOutcome(), { callback: 'success', resultsNotWritten }));
+      expect(row).toMatchObject({ resultsNotWritten });
+      const nothing = { completed: 0, bytes: 0, endedBatches: new Set<number>(), batchProgress: new Map() };
+      expect(writtenJob(await jobs.reopen(row, nothing))).not.toHaveProperty('resultsNotWritten');
+    });
+
+    it('keeps that an outcome is partial', async () => {
+      const outcome = anOutcome({ partial: true });
+      expect(writtenJob(await jobs.beginFinalizing(await job.downloading(), outcome)).outcome).toEqual(outcome);
     });
 
     it('keeps the error of a failed job', async () => {

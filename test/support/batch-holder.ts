@@ -79,7 +79,7 @@ export function aHolder(ports: HolderPorts, coordinatorId: string, places: numbe
     dispatcher,
     new ReleaseBatchUseCase(leases, queue, clock, logger),
     completeJob,
-    { leases, counter, jobs, clock, logger, metrics },
+    { leases, counter, completeJob, jobs, clock, logger, metrics },
   );
   /** Receives the batch's message; the answer is what `run` answers. */
   const receive = (message = BATCH_MESSAGE) => runBatch.run(message, () => gate.pass('deleteMessage', () => undefined));

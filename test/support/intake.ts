@@ -11,7 +11,7 @@ import { AcceptJobUseCase } from '../../src/intake/application/accept-job.use-ca
 import { ExpandJobUseCase } from '../../src/intake/application/expand-job.use-case.js';
 import { RejectMessageUseCase } from '../../src/intake/application/reject-message.use-case.js';
 import { FakeBatchQueue } from './fakes/fake-batch-ports.js';
-import { FakeDeadLetters, FakeManifest, FakeSegmentWriter } from './fakes/fake-intake-ports.js';
+import { FakeDeadLetters, FakeDestinations, FakeManifest, FakeSegmentWriter } from './fakes/fake-intake-ports.js';
 import { FakeJobResults } from './fakes/fake-job-ports.js';
 import { FakeStepFunctions } from './fakes/fake-step-functions.js';
 import { Gate } from './fakes/gate.js';
@@ -35,6 +35,7 @@ export function anIntake({ heartbeatEnabled = true, maxBeatsPerSecond = Infinity
   const manifest = new FakeManifest(gate);
   const segments = new FakeSegmentWriter(gate);
   const deadLetters = new FakeDeadLetters();
+  const destinations = new FakeDestinations();
   const settler = new SettleTokenService(stepFunctions, clock, logger, metrics);
   const jobBatches = new JobBatchesAdapter(batches, queue, clock);
   const completeJob = new CompleteJobUseCase(jobs, jobBatches, results, settler, clock, logger, metrics);
@@ -44,9 +45,23 @@ export function anIntake({ heartbeatEnabled = true, maxBeatsPerSecond = Infinity
   const expander = (batchSize: number) =>
     new ExpandJobUseCase(jobs, manifest, segments, enqueueBatches, completeJob, { batchSize }, clock, logger);
   const reopenJob = new ReopenJobUseCase(jobs, jobBatches, logger);
-  const acceptJob = new AcceptJobUseCase(jobs, results, heartbeats, settler, completeJob, reopenJob, { heartbeatEnabled }, clock, logger);
+  const acceptJob = new AcceptJobUseCase(jobs, results, destinations, heartbeats, settler, reopenJob, { heartbeatEnabled }, clock, logger);
   const rejectMessage = new RejectMessageUseCase(settler, deadLetters, logger);
-  const ports = { gate, clock, logger, metrics, jobs, batches, results, stepFunctions, queue, manifest, segments, deadLetters };
+  const ports = {
+    gate,
+    clock,
+    logger,
+    metrics,
+    jobs,
+    batches,
+    results,
+    stepFunctions,
+    queue,
+    manifest,
+    segments,
+    deadLetters,
+    destinations,
+  };
   /** What becomes of a message once its token is answered, where that is what is left to do. */
   const acceptAndAnswer = async (request: ExportRequest, signal: AbortSignal): Promise<'expand' | 'acknowledge'> => {
     const accepted = await acceptJob.accept(request, signal);

@@ -20,6 +20,10 @@ export class JobBatchesAdapter extends JobBatchesPort {
     return this.batches.list(jobId);
   }
 
+  async failuresOf(jobId: string, batchNo: number): Promise<ReadonlyMap<number, string>> {
+    return (await this.batches.find(jobId, batchNo))?.failures ?? new Map();
+  }
+
   async cancel(jobId: string, run: number): Promise<void> {
     const rows = (await this.batches.list(jobId)).filter((row) => row.run <= run && (row.status === 'queued' || row.status === 'running'));
     // Refused: it ended, or lives another run; both are as good as cancelled here.

@@ -9,8 +9,8 @@ import {
   type SegmentTask,
   type SucceededLine,
 } from '../../export-jobs/index.js';
-import { readLines, writeLines } from '../../platform/s3/index.js';
-import { maskUrl } from '../../shared/index.js';
+import { readLines, toStoreError, writeLines, type S3Location } from '../../platform/s3/index.js';
+import { isRefusedByStore, maskUrl } from '../../shared/index.js';
 import { BatchFilesPort, type Segment, type TaskResult } from '../application/batch-files.port.js';
 import type { ResultFile } from '../domain/batch.entity.js';
 
@@ -29,7 +29,9 @@ export class S3BatchFilesAdapter extends BatchFilesPort {
         else tasks.push(parseSegmentTask(line));
       }
     } catch (error) {
-      throw orBrokenFile(at, error);
+      const refused = toStoreError({ ...at, permission: 's3:GetObject' }, error);
+      const broken = orBrokenFile(at, error);
+      throw broken === error && isRefusedByStore(refused) ? refused : broken;
     }
     if (header === undefined) throw brokenFile(at, 'is empty');
     return { ...header, tasks };
@@ -67,10 +69,18 @@ export class S3BatchFilesAdapter extends BatchFilesPort {
     const { bucket, prefix, jobId, batchNo, fence } = at;
     const keys = batchResultKeys({ bucket, prefix }, jobId, batchNo, fence);
     const [succeeded, failed] = await Promise.all([
-      writeLines(this.client, { bucket, key: keys.succeeded }, lines(segment, results, true)),
-      writeLines(this.client, { bucket, key: keys.failed }, lines(segment, results, false)),
+      this.write({ bucket, key: keys.succeeded }, lines(segment, results, true)),
+      this.write({ bucket, key: keys.failed }, lines(segment, results, false)),
     ]);
     return { succeeded: { key: keys.succeeded, size: succeeded.size }, failed: { key: keys.failed, size: failed.size } };
+  }
+
+  private async write(at: S3Location, lines: Iterable<string>): Promise<{ size: number }> {
+    try {
+      return await writeLines(this.client, at, lines);
+    } catch (error) {
+      throw toStoreError({ ...at, permission: 's3:PutObject' }, error);
+    }
   }
 }
 

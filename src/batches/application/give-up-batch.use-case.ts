@@ -12,7 +12,7 @@ import { Checkpoint } from '../domain/checkpoint.js';
 import { BatchFilesPort, resultsInOrder, type Segment } from './batch-files.port.js';
 import { BatchRepositoryPort } from './batch-repository.port.js';
 import { writeOwnReclaim } from './own-reclaim.js';
-import { stallBrokenJob } from './end-hopeless-job.js';
+import { endJobOfBatch } from './end-job-of-batch.js';
 
 /** Code of the tasks that were never brought to an end. */
 const REMAINING = 'RECLAIMED_TTL';
@@ -59,7 +59,7 @@ export class GiveUpBatchUseCase {
     } catch (error) {
       if (!isRejected(error)) throw error;
       const isWanted = isCounting(job.status) && job.run === observed.run;
-      if (isWanted) stallBrokenJob({ completeJob: this.completeJob, logger: this.logger }, observed, error);
+      if (isWanted) endJobOfBatch({ completeJob: this.completeJob, logger: this.logger }, observed, error);
       else await this.batches.cancel(observed, observed.run);
       return undefined;
     }

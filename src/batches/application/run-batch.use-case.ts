@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { CompleteJobUseCase, type CountOutcome } from '../../export-jobs/index.js';
-import { AppError, AppLogger, Clock, isRejected, retryUntil, toLoggable, type MonotonicMs } from '../../shared/index.js';
+import { AppError, AppLogger, Clock, isRefusedByStore, isRejected, retryUntil, toLoggable, type MonotonicMs } from '../../shared/index.js';
 import type { BatchEntity, Lease } from '../domain/batch.entity.js';
 import { Checkpoint } from '../domain/checkpoint.js';
 import { leaseTtlMs } from '../domain/lease-ttl.js';
@@ -10,7 +10,7 @@ import type { BatchMessage } from './batch-queue.port.js';
 import { ClaimBatchUseCase } from './claim-batch.use-case.js';
 import { ReleaseBatchUseCase } from './release-batch.use-case.js';
 import { RunningBatch, type RunningBatchServices, type StopReason } from './running-batch.js';
-import { endRefusedJob, stallBrokenJob } from './end-hopeless-job.js';
+import { DESTINATION_REFUSED, endJobOfBatch } from './end-job-of-batch.js';
 import { TaskDispatcherService } from './task-dispatcher.service.js';
 
 export interface BatchSettings {
@@ -20,6 +20,8 @@ export interface BatchSettings {
 }
 
 const BACKOFF = { baseMs: 200, capMs: 5_000 };
+/** Within some seconds: so long a changed policy or bucket may take until S3 knows it everywhere. */
+const MAX_REFUSALS = 5;
 
 export type RunOutcome = 'ended' | 'dropped' | StopReason;
 
@@ -135,7 +137,7 @@ export class RunBatchUseCase {
     } catch (error) {
       if (!isRejected(error)) throw error;
       running.stop('job-over');
-      stallBrokenJob({ completeJob: this.completeJob, logger: this.logger }, running.lease, error);
+      endJobOfBatch({ completeJob: this.completeJob, logger: this.logger }, running.lease, error);
       return await this.close(running);
     } finally {
       await running.dispose();
@@ -153,8 +155,9 @@ export class RunBatchUseCase {
     this.dispatcher.add(tasks);
     await tasks.settled;
     if (tasks.destinationRefusal !== undefined && running.stoppedBecause === undefined) {
-      running.stop('job-over');
-      endRefusedJob({ completeJob: this.completeJob, logger: this.logger }, running.lease, tasks.destinationRefusal);
+      // The files that were refused are counted, as far as this one write says so.
+      await running.flush();
+      throw new AppError(DESTINATION_REFUSED, tasks.destinationRefusal, { disposition: 'reject' });
     }
     if (running.stoppedBecause !== undefined) return this.close(running);
     running.beginEnd();
@@ -200,13 +203,19 @@ export class RunBatchUseCase {
     return reason;
   }
 
-  /** Tries until it works, the work is stopped, or the lease may have run out; `undefined`: it did not work. */
+  /**
+   * Tries until it works, the work is stopped, or the lease may have run out; `undefined`: it did not work. What the destination refuses for
+   * good no try would bring about.
+   */
   private insist<T>(running: RunningBatch, attempt: () => Promise<T>): Promise<T | undefined> {
+    let refusals = 0;
     return this.retry(running.lease, running.signal, async () => {
       try {
         return await attempt();
       } catch (error) {
         if (running.remainingMs() <= 0) running.stop('fenced');
+        if (isRefusedByStore(error) && ++refusals === MAX_REFUSALS)
+          throw new AppError(DESTINATION_REFUSED, error.message, { disposition: 'reject', cause: error });
         throw error;
       }
     });

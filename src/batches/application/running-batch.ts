@@ -1,6 +1,6 @@
 import type { AppLogger, Clock, Metrics, MonotonicMs } from '../../shared/index.js';
 import { toLoggable } from '../../shared/index.js';
-import type { JobCounterService, JobStateRepositoryPort } from '../../export-jobs/index.js';
+import type { CompleteJobUseCase, JobCounterService, JobStateRepositoryPort } from '../../export-jobs/index.js';
 import { isCounting } from '../../export-jobs/index.js';
 import type { BatchEntity, Lease } from '../domain/batch.entity.js';
 import type { Checkpoint, CheckpointState } from '../domain/checkpoint.js';
@@ -15,6 +15,7 @@ const RETRY_UNKNOWN_MS = 1_000;
 export interface RunningBatchServices {
   leases: LeaseService;
   counter: JobCounterService;
+  completeJob: Pick<CompleteJobUseCase, 'helpAfter'>;
   jobs: JobStateRepositoryPort;
   clock: Clock;
   logger: AppLogger;
@@ -177,6 +178,7 @@ export class RunningBatch {
       if (changed) {
         const outcome = await this.services.counter.countUp(jobId, this.lease, state, false);
         if (outcome.kind === 'stop') return this.stop('job-over');
+        this.services.completeJob.helpAfter(outcome);
         this.counted = { completed: state.completed, failed: state.failed, bytes: state.bytes };
         return;
       }

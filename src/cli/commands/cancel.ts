@@ -23,7 +23,7 @@ async function cancelJob(cli: Cli, jobId: string, { reason, json }: { reason: st
       await cli.interruptible((signal) => {
         // Settling waits for Step Functions as long as it takes; after Ctrl-C the service goes on with it.
         signal.addEventListener('abort', () => void completeJob.stop(), { once: true });
-        return cancelJob.cancel(jobId, reason);
+        return cancelJob.cancel(jobId, reason, tellOnce(cli, jobId));
       });
     const job = (await jobs.find(jobId)) ?? before;
     const cancelled = (job.outcome?.status ?? job.status) === 'CANCELLED';
@@ -34,4 +34,16 @@ async function cancelJob(cli: Cli, jobId: string, { reason, json }: { reason: st
     if (isTerminal(before.status)) return cli.tell(`Job ${jobId} had been cancelled before`);
     cli.terminal.out(`Job ${jobId} is cancelled (${job.completedTasks} files done; token: ${job.callback ?? 'none'})\n`);
   });
+}
+
+/** The wait may take a minute, when the finisher has died, or as long as Step Functions is out. */
+function tellOnce(cli: Cli, jobId: string): () => void {
+  let told = false;
+  return () => {
+    if (!told)
+      cli.tell(
+        `Job ${jobId} is being answered already: waiting for its end; after a minute without a sign of life this command answers it`,
+      );
+    told = true;
+  };
 }

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { BatchSummary, ExportJobEntity } from '../../export-jobs/index.js';
+import type { BatchSummary, ExportJobEntity, ResultsNotWritten } from '../../export-jobs/index.js';
 import { CliError } from '../cli-error.js';
 import type { Cli } from '../cli.js';
 import { describeFailures, firstFailures } from '../first-failures.js';
@@ -26,6 +26,10 @@ async function showJob(cli: Cli, jobId: string, json: boolean): Promise<void> {
     if (json) cli.printJson({ ...viewOf(job), ...rates, batches: countByStatus(rows), held: holdersOf(rows), failures });
     else cli.terminal.out(describeJob(job, rates, rows) + describeFailures(failures, job));
   });
+}
+
+function describeNotWritten({ bucket, key, code }: ResultsNotWritten): string {
+  return `s3://${bucket}/${key} could not be written (${code})`;
 }
 
 type BatchCounts = Partial<Record<BatchSummary['status'], number>>;
@@ -70,6 +74,7 @@ function describeJob(
     ['Token answered', view.callback ?? (job.taskToken === undefined ? 'has none' : 'not yet')],
     ['Lies in', view.files],
     ['Results', view.manifest ?? undefined],
+    ['No results', view.resultsNotWritten === null ? undefined : describeNotWritten(view.resultsNotWritten)],
     ['Failed list', view.failedManifest ?? undefined],
   ]);
 }

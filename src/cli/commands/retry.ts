@@ -70,7 +70,9 @@ async function retry(services: Services, jobId: string): Promise<{ kind: RetryKi
 /** The message that the job was made of, without a token: only the very same request may go on under its id. */
 async function messageOf({ results }: Services, job: ExportJobEntity): Promise<string> {
   const request = await results.loadRequest(job).catch((error: unknown) => {
-    throw new CliError(`The request of job ${job.jobId} cannot be read, so it cannot run again: ${explainError(error)}`);
+    // Only the message itself brings back what could never be saved.
+    const mend = job.resultsNotWritten === undefined ? '' : '; once its bucket can be written, start its execution again, or redrive it';
+    throw new CliError(`The request of job ${job.jobId} cannot be read, so it cannot run again: ${explainError(error)}${mend}`);
   });
   if ((await sha256Hex(request)) !== job.requestHash)
     throw new CliError(`The request of job ${job.jobId} was changed since it was accepted, so it cannot run again: submit it anew`);

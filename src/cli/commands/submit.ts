@@ -24,6 +24,7 @@ export interface SubmitOptions {
   prefix?: string;
   toleratedFailureCount?: number;
   toleratedFailurePercentage?: number;
+  failFast?: true;
   name?: string;
   wait?: true;
   json?: true;
@@ -40,6 +41,7 @@ export function addSubmitCommand(program: Command, cli: Cli): void {
     .option('--prefix <prefix>', 'where in the bucket; default: exports/<job id>/')
     .option('--tolerated-failure-count <n>', 'succeed with so many failed files', wholeNumber)
     .option('--tolerated-failure-percentage <p>', 'succeed with such a share of failed files', percentage)
+    .option('--fail-fast', 'end the job as soon as more files have failed than tolerated')
     .option('--name <name>', "the execution's name and the job's id; default: a random one")
     .option('--wait', 'follow the job; exit code 0 when its execution succeeds')
     .option('--json', 'one JSON object')
@@ -100,18 +102,19 @@ async function start({ clients, settings }: Services, list: string, options: Sub
 
 /** The input of the shipped state machine; what the options leave out is the service's to decide. */
 export function executionInput(jobId: string, manifest: string, options: SubmitOptions): object {
-  const { bucket, prefix, toleratedFailureCount, toleratedFailurePercentage } = options;
+  const { bucket, prefix, toleratedFailureCount, toleratedFailurePercentage, failFast } = options;
   const destination = { ...(bucket === undefined ? {} : { bucket }), ...(prefix === undefined ? {} : { prefix }) };
-  const tolerance = {
+  const sent = {
     ...(toleratedFailureCount === undefined ? {} : { toleratedFailureCount }),
     ...(toleratedFailurePercentage === undefined ? {} : { toleratedFailurePercentage }),
+    ...(failFast === undefined ? {} : { failFast }),
   };
   return {
     exportId: options.exportId ?? jobId,
     userId: options.userId,
     source: { manifest },
     ...(Object.keys(destination).length === 0 ? {} : { destination }),
-    ...(Object.keys(tolerance).length === 0 ? {} : { options: tolerance }),
+    ...(Object.keys(sent).length === 0 ? {} : { options: sent }),
   };
 }
 

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { AppLogger, Metrics } from '../../shared/index.js';
-import { CompleteJobUseCase, type CompleteOutcome } from './complete-job.use-case.js';
+import { CompleteJobUseCase } from './complete-job.use-case.js';
+import type { CompleteOutcome } from './finish-job.js';
 import { JobBatchesPort } from './job-batches.port.js';
 import { JobStateRepositoryPort } from './job-state-repository.port.js';
 
@@ -14,9 +15,14 @@ export class CancelJobUseCase {
     private readonly metrics: Metrics,
   ) {}
 
-  /** An operator's cancel goes through FINALIZING, so that a crash cannot lose the token's answer. */
-  cancel(jobId: string, reason: string): Promise<CompleteOutcome> {
-    return this.completeJob.fail(jobId, { code: 'ExportCancelled', message: reason });
+  /**
+   * An operator's cancel goes through FINALIZING, so that a crash cannot lose the token's answer. A job that is being answered already is
+   * watched to its end, and taken over when its finisher is silent.
+   * @param onWait called at each look at such a job
+   */
+  async cancel(jobId: string, reason: string, onWait: () => void = () => undefined): Promise<CompleteOutcome> {
+    const outcome = await this.completeJob.fail(jobId, { code: 'ExportCancelled', message: reason });
+    return outcome === 'held' ? this.completeJob.awaitOther(jobId, onWait) : outcome;
   }
 
   /**

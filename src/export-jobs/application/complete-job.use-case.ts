@@ -1,59 +1,108 @@
 import { Injectable } from '@nestjs/common';
-import { AppLogger, Clock, Metrics, newId, Semaphore, toLoggable, type LogFields } from '../../shared/index.js';
-import { failureAnswer, summarize, type FailedTask } from '../domain/answer.js';
-import { isTerminal, type Callback, type ExportJobEntity, type JobError, type JobOutcome } from '../domain/export-job.entity.js';
+import { AppLogger, Clock, Metrics, newId, toLoggable, type LogFields, type MonotonicMs } from '../../shared/index.js';
+import { FINALIZING_STUCK_MS } from '../domain/decide-heartbeat.js';
+import { isTerminal, type ExportJobEntity, type JobError, type JobOutcome } from '../domain/export-job.entity.js';
 import { JobStateVO } from '../domain/job-state.vo.js';
-import { JobBatchesPort, type BatchSummary } from './job-batches.port.js';
+import { FinishJob, type CompleteOutcome, type FinishServices } from './finish-job.js';
+import { FinishLease } from './finish-lease.js';
+import { JobBatchesPort } from './job-batches.port.js';
 import type { CountOutcome } from './job-counter.service.js';
 import { JobResultsPort } from './job-results.port.js';
 import { JobStateRepositoryPort } from './job-state-repository.port.js';
-import { SettleTokenService, type Answer } from './settle-token.service.js';
+import { leaseOf } from './seen-jobs.js';
+import { SettleTokenService } from './settle-token.service.js';
 
-/** `not-yet`: counts do not add up, or another finisher must have its turn. `interrupted`: shutdown came first; the row stays FINALIZING. */
-export type CompleteOutcome = 'ended' | 'not-yet' | 'interrupted';
-
-const MANIFESTS_AT_ONCE = 8;
+/** Between two looks at a job that another finisher answers. */
+const LOOK_AGAIN_MS = 1_000;
 
 /*
  * PROCESSING ─▶ DOWNLOADING ─▶ FINALIZING(outcome) ─▶ COMPLETED | FAILED | CANCELLED
  *      └──────────────┴─────────────▲ whatever we answer ourselves
  *
- * 1. → FINALIZING with the outcome: one winner, whose condition tests the counters as read.
- * 2. A cancelled, stalled or invalid job: what still runs is cancelled. Else all batch rows must be final and of this run,
+ * 1. → FINALIZING with the outcome: one winner, whose condition tests the counters as read, and who has the lease on the answer.
+ * 2. A job that ends before every task is counted: what still runs is cancelled. Else all batch rows must be final and of this run,
  *    or this finisher gives up: it is someone else's turn.
- * 3. The manifest, under run-<run>/.      Crash: written again with the same bytes.
- * 4. Read again: still FINALIZING and of this run, or nothing is answered.
- * 5. The token's one answer.              Crash: repeated; then the token says gone, which is recorded as such.
- * 6. → the outcome's status.              Crash before: the orchestrator finds the job FINALIZING for a minute and calls this again.
- *    Of two finishers that overlap, the one whose answer was taken has the last word on `callback`.
+ * 3. The manifest, under run-<run>/.      Crash: written again with the same bytes. It cannot be written: answered without it.
+ * 4. Read again: still FINALIZING, of this run and under this lease, or nothing is answered.
+ * 5. The token's one answer, while the lease holds.   Crash: repeated; then the token says gone, which is recorded as such.
+ * 6. → the outcome's status.              Crash before: whoever has seen the lease stand still for a minute takes it over.
+ *    Of two finishers that overlap all the same (see FinishLease), the one whose answer was taken has the last word on `callback`.
  */
 @Injectable()
 export class CompleteJobUseCase {
   /** Finishers of this process, one a job: the count that adds up and the orchestrator's net often notice together. */
   private readonly running = new Map<string, Promise<CompleteOutcome>>();
   private readonly stopping = new AbortController();
-  private readonly manifests = new Semaphore(MANIFESTS_AT_ONCE);
+  private readonly services: FinishServices;
+  private readonly finishing: FinishJob;
 
   constructor(
     private readonly jobs: JobStateRepositoryPort,
-    private readonly batches: JobBatchesPort,
-    private readonly results: JobResultsPort,
-    private readonly settler: SettleTokenService,
+    batches: JobBatchesPort,
+    results: JobResultsPort,
+    settler: SettleTokenService,
     private readonly clock: Clock,
     private readonly logger: AppLogger,
     private readonly metrics: Metrics,
-  ) {}
+  ) {
+    this.services = { jobs, batches, results, settler, clock, logger, metrics };
+    this.finishing = new FinishJob(this.services);
+  }
 
-  /** Ends a job whose counts add up, or goes on where a former finisher stopped. */
+  /** Ends a job whose counts decide how it ends: all are in, or its failures exceed its tolerance for good and it wants to fail fast. */
   complete(jobId: string): Promise<CompleteOutcome> {
     return this.once(jobId, async () => {
       const job = await this.jobs.find(jobId);
       if (job === undefined || isTerminal(job.status)) return 'ended';
-      if (job.status === 'FINALIZING') return this.finish(job);
+      if (job.status === 'FINALIZING') return 'held';
       const state = JobStateVO.of(job);
+      if (state.failsEarly) return this.decideAndFinish(job, state.failure, true);
       if (job.status !== 'DOWNLOADING' || !state.addsUp) return 'not-yet';
       return this.decideAndFinish(job, state.failure);
     });
+  }
+
+  /**
+   * Goes on where a finisher stopped whose lease the caller has seen unchanged for FINALIZING_STUCK_MS, on its own monotonic clock.
+   * @param observed the job as it was seen for so long; its holder may have renewed since, and then keeps its lease
+   */
+  takeOver(observed: ExportJobEntity): Promise<CompleteOutcome> {
+    const { jobId, run } = observed;
+    return this.once(jobId, async () => {
+      const id = newId();
+      const since = this.clock.monotonicMs();
+      const written = await this.jobs.takeOverFinish(observed, id).catch((cause: unknown) => ({ kind: 'unknown' as const, cause }));
+      const job = written.kind === 'written' ? written.job : await this.jobs.find(jobId);
+      if (job === undefined || isTerminal(job.status)) return 'ended';
+      if (job.status !== 'FINALIZING' || job.run !== run || job.finisher?.id !== id) {
+        if (written.kind === 'unknown') throw written.cause;
+        return 'held';
+      }
+      this.logger.warn('Finish taken over: its finisher had not renewed its lease', { jobId, run });
+      return this.finish(job, since);
+    });
+  }
+
+  /**
+   * Waits until a job that another finisher answers has ended, or takes it over once its lease has stood still for long enough.
+   * @param onWait called at each look
+   */
+  async awaitOther(jobId: string, onWait: () => void): Promise<CompleteOutcome> {
+    let lease: string | undefined;
+    let since = this.clock.monotonicMs();
+    while (!this.stopping.signal.aborted) {
+      const job = await this.jobs.find(jobId);
+      if (job?.status !== 'FINALIZING') return 'ended';
+      const now = this.clock.monotonicMs();
+      if (leaseOf(job) !== lease) [lease, since] = [leaseOf(job), now];
+      else if (now - since > FINALIZING_STUCK_MS) {
+        const outcome = await this.takeOver(job);
+        if (outcome !== 'held') return outcome;
+      }
+      onWait();
+      await this.clock.sleep(LOOK_AGAIN_MS, this.stopping.signal);
+    }
+    return 'interrupted';
   }
 
   /** Begins or joins a finish and does not wait for it: Step Functions, or the key of a state machine, may keep it for hours. */
@@ -63,13 +112,14 @@ export class CompleteJobUseCase {
     );
   }
 
-  /** A batch's last count came in: when the job adds up by it, its end begins there and then, and is not waited for either. */
+  /** A count came in: when it decides how the job ends, that begins there and then, and is not waited for either. */
   helpAfter(counted: CountOutcome): void {
-    if (counted.kind === 'counted' && JobStateVO.of(counted.job).addsUp) this.help(counted.job.jobId);
+    if (counted.kind === 'counted' && JobStateVO.of(counted.job).isDecided) this.help(counted.job.jobId);
   }
 
   /**
-   * Ends an active job with a failure of our own making, whatever its counts.
+   * Ends an active job with a failure of our own making, whatever its counts: batches that still run are cancelled. One that is being
+   * answered already is `held`.
    * @param isStill whether the job as it is now is the one that the failure is about; if not: `not-yet`, and nothing is written
    */
   async fail(jobId: string, error: JobError, isStill: (job: ExportJobEntity) => boolean = () => true): Promise<CompleteOutcome> {
@@ -84,7 +134,7 @@ export class CompleteJobUseCase {
         // Ended by someone else and reopened since the first look: the failure is not about that life of it.
         run ??= job.run;
         if (job.run !== run || !isStill(job)) return 'not-yet';
-        if (job.status === 'FINALIZING') return this.finish(job);
+        if (job.status === 'FINALIZING') return 'held';
         const outcome = await this.decideAndFinish(job, error);
         if (outcome !== 'not-yet') return outcome;
       }
@@ -123,94 +173,31 @@ export class CompleteJobUseCase {
     return promise;
   }
 
-  private async decideAndFinish(job: ExportJobEntity, error: JobError | undefined): Promise<CompleteOutcome> {
+  private async decideAndFinish(job: ExportJobEntity, error: JobError | undefined, partial?: true): Promise<CompleteOutcome> {
     const outcome: JobOutcome = {
       status: error === undefined ? 'COMPLETED' : error.code === 'ExportCancelled' ? 'CANCELLED' : 'FAILED',
       ...(error === undefined ? {} : { error }),
       decidedAt: this.clock.nowIso(),
       decidedBy: newId(),
+      ...(partial === undefined ? {} : { partial }),
     };
+    const since = this.clock.monotonicMs();
     const written = await this.jobs.beginFinalizing(job, outcome).catch((cause: unknown) => ({ kind: 'unknown' as const, cause }));
-    if (written.kind === 'written') return this.finish(written.job);
+    if (written.kind === 'written') return this.finish(written.job, since);
     // Refused or unknown, it may still be ours: the SDK's retry met its own write, or the reply was lost.
     const again = await this.jobs.find(job.jobId);
-    if (again?.outcome?.decidedBy === outcome.decidedBy) return this.finish(again);
+    if (again?.finisher?.id === outcome.decidedBy) return this.finish(again, since);
     if (written.kind === 'unknown') throw written.cause;
     return 'not-yet';
   }
 
-  private async finish(job: ExportJobEntity): Promise<CompleteOutcome> {
-    const outcome = job.outcome;
-    if (outcome === undefined) throw new Error(`Job ${job.jobId} is FINALIZING without an outcome`);
-    const whole = outcome.error === undefined || outcome.error.code === 'JobCompletedWithFailures';
-    const manifest = await this.manifests.run(this.stopping.signal, () => this.writeManifest(job, whole));
-    if (manifest === undefined) return 'interrupted';
-    if (manifest === 'not-yet') return 'not-yet';
-    const { resultKey, firstFailures } = manifest;
-    const current = await this.jobs.find(job.jobId);
-    if (current?.status !== 'FINALIZING' || current.run !== job.run) return 'ended';
-
-    const callback = await this.answer(current, outcome, resultKey, firstFailures);
-    if (callback === undefined) return 'interrupted';
-    const ended = await this.jobs.end(job.jobId, job.run, outcome, { resultKey, callback });
-    if (ended.kind === 'written') this.reportEnd(ended.job, callback);
-    // Another finisher has ended it, perhaps by finding the token gone that we have answered.
-    else if (callback === 'success' || callback === 'failure') await this.jobs.recordAnswer(job.jobId, job.run, callback);
-    return 'ended';
+  /** Goes on with a job whose lease the last write gave to this process. `since`: before that write. */
+  private async finish(job: ExportJobEntity, since: MonotonicMs): Promise<CompleteOutcome> {
+    const lease = new FinishLease(job, since, this.services);
+    try {
+      return await this.finishing.finish(job, lease, this.stopping.signal);
+    } finally {
+      lease.release();
+    }
   }
-
-  /** Of no more than a few jobs at a time: each may have a thousand batch rows, and an outage ends with many jobs to finish at once. */
-  private async writeManifest(
-    job: ExportJobEntity,
-    whole: boolean,
-  ): Promise<Awaited<ReturnType<JobResultsPort['writeManifest']>> | 'not-yet'> {
-    if (!whole) await this.batches.cancel(job.jobId, job.run);
-    const rows = await this.batches.list(job.jobId);
-    // Reopened since: the results of a newer run do not belong into this one's manifest.
-    const isReopened = rows.some((row) => row.run > job.run);
-    if (isReopened || (whole && !allFinal(job, rows))) return 'not-yet';
-
-    return this.results.writeManifest(job, rows);
-  }
-
-  private async answer(
-    job: ExportJobEntity,
-    outcome: JobOutcome,
-    resultKey: string,
-    failures: readonly FailedTask[],
-  ): Promise<Callback | undefined> {
-    if (job.taskToken === undefined) return 'none';
-    return this.settler.settle(job.jobId, job.taskToken, answerOf(job, outcome, resultKey, failures), this.stopping.signal);
-  }
-
-  private reportEnd(job: ExportJobEntity, callback: Callback): void {
-    this.metrics.increment('jobs_total', { status: job.status });
-    this.logger.info(`Job ended: ${job.status}`, {
-      jobId: job.jobId,
-      run: job.run,
-      callback,
-      progress: JobStateVO.of(job).progress,
-      failedTasks: job.failedTasks,
-      bytesProcessed: job.bytesProcessed,
-      ...(job.error === undefined ? {} : { errorCode: job.error.code }),
-    });
-  }
-}
-
-/** Every batch of the plan is there, final, and of this run. */
-function allFinal(job: ExportJobEntity, rows: readonly BatchSummary[]): boolean {
-  const final = rows.filter((row) => row.run === job.run && (row.status === 'succeeded' || row.status === 'dead'));
-  return rows.length === job.plan?.batchCount && final.length === rows.length;
-}
-
-/** The one answer that follows from a job and its outcome. */
-export function answerOf(
-  job: ExportJobEntity,
-  outcome: JobOutcome,
-  resultKey: string | undefined,
-  failures: readonly FailedTask[],
-): Answer {
-  const summary = summarize(job, resultKey);
-  if (outcome.error === undefined) return { kind: 'success', output: JSON.stringify(summary) };
-  return { kind: 'failure', ...failureAnswer(outcome.error, summary, failures) };
 }

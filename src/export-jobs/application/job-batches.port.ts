@@ -26,12 +26,16 @@ export interface BatchSummary {
   pausedMs?: number;
   enqueuedAt: string;
   resultKeys?: { succeeded: ResultFile; failed: ResultFile };
+  /** What its checkpoint says of failed tasks, position → code: of a batch that has no result files, and only where that is asked for. */
+  failures?: ReadonlyMap<number, string>;
 }
 
 /** What a job needs to know and to ask of its batches; the batches feature implements it. */
 export abstract class JobBatchesPort {
   /** All batch rows in batch order, read consistently. */
   abstract list(jobId: string): Promise<BatchSummary[]>;
+  /** The failed tasks of its checkpoint, position → code. */
+  abstract failuresOf(jobId: string, batchNo: number): Promise<ReadonlyMap<number, string>>;
   /** Queued and running batches whose run is not newer → cancelled; their holders see it at their next heartbeat. */
   abstract cancel(jobId: string, run: number): Promise<void>;
   /** Sends the messages of these queued batches again, each only if it is still queued as observed. */

@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { AppLogger, Semaphore, toLoggable } from '../../shared/index.js';
 import type { ExportJobEntity } from '../domain/export-job.entity.js';
-import { CompleteJobUseCase, type CompleteOutcome } from './complete-job.use-case.js';
+import { CompleteJobUseCase } from './complete-job.use-case.js';
+import type { CompleteOutcome } from './finish-job.js';
 import { RepairJobUseCase } from './repair-job.use-case.js';
 
 /** Jobs looked into at the same time; the others wait, and are beaten meanwhile. */
@@ -19,9 +20,12 @@ export class JobCareService {
     private readonly logger: AppLogger,
   ) {}
 
-  /** Answers false when the job is cared for already, and then calls nobody. */
+  /** One that is FINALIZING has been seen silent. Answers false when the job is cared for already, and then calls nobody. */
   finish(job: ExportJobEntity, onOutcome: (outcome: CompleteOutcome) => void): boolean {
-    return this.begin(job, async () => onOutcome(await this.completeJob.complete(job.jobId)));
+    return this.begin(job, async () => {
+      const isHeld = job.status === 'FINALIZING';
+      onOutcome(await (isHeld ? this.completeJob.takeOver(job) : this.completeJob.complete(job.jobId)));
+    });
   }
 
   /**

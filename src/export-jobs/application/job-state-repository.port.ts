@@ -1,9 +1,18 @@
-import type { ActiveStatus, BatchCount, Callback, ExpansionPlan, ExportJobEntity, JobOutcome } from '../domain/export-job.entity.js';
+import type {
+  ActiveStatus,
+  BatchCount,
+  Callback,
+  ExpansionPlan,
+  ExportJobEntity,
+  Finisher,
+  JobOutcome,
+  ResultsNotWritten,
+} from '../domain/export-job.entity.js';
 import type { ReopenedCounts } from '../domain/reopening.js';
 
 export interface NewJob extends Pick<
   ExportJobEntity,
-  'jobId' | 'exportId' | 'userId' | 'taskToken' | 'destination' | 'tolerance' | 'requestKey' | 'requestHash' | 'metadata'
+  'jobId' | 'exportId' | 'userId' | 'taskToken' | 'destination' | 'tolerance' | 'failFast' | 'requestKey' | 'requestHash' | 'metadata'
 > {
   createdAt: string;
 }
@@ -21,6 +30,13 @@ export interface CountWrite {
   delta: BatchCount;
   /** True with the batch's last count. */
   ended: boolean;
+}
+
+/** What became of an ended job's results and of its token. */
+export interface Answered {
+  resultKey?: string;
+  resultsNotWritten?: ResultsNotWritten;
+  callback: Callback;
 }
 
 /** What a job starts its next run with; without a token it runs with no callbacks. */
@@ -53,15 +69,17 @@ export abstract class JobStateRepositoryPort {
   /** IF the job still carries this token. */
   abstract recordHeartbeat(jobId: string, taskToken: string, at: string): Promise<ConditionalWrite>;
 
-  /** PROCESSING | DOWNLOADING → FINALIZING, IF run, status, counters and last progress are as observed. */
+  /**
+   * PROCESSING | DOWNLOADING → FINALIZING, IF run, status, counters and last progress are as observed. The decider is its finisher,
+   * under `decidedBy`.
+   */
   abstract beginFinalizing(observed: ExportJobEntity, outcome: JobOutcome): Promise<ConditionalWrite>;
-  /** FINALIZING → its outcome's status, IF same run; the row loses its token. */
-  abstract end(
-    jobId: string,
-    run: number,
-    outcome: JobOutcome,
-    answered: { resultKey?: string; callback: Callback },
-  ): Promise<ConditionalWrite>;
+  /** Another finisher, IF FINALIZING, same run, and the finisher is as observed. `refused`: it lives, or someone else was faster. */
+  abstract takeOverFinish(observed: ExportJobEntity, finisherId: string): Promise<ConditionalWrite>;
+  /** The holder's sign of life, IF FINALIZING, same run, the same finisher, and `seq` is not older. `refused`: the lease is lost. */
+  abstract renewFinish(jobId: string, run: number, finisher: Finisher): Promise<ConditionalWrite>;
+  /** FINALIZING → its outcome's status, IF same run; the row loses its token and its finisher. */
+  abstract end(jobId: string, run: number, outcome: JobOutcome, answered: Answered): Promise<ConditionalWrite>;
   /** What the token was answered, IF same run and the job was ended by a finisher that found the token gone. */
   abstract recordAnswer(jobId: string, run: number, callback: 'success' | 'failure'): Promise<ConditionalWrite>;
   /** PROCESSING | DOWNLOADING → CANCELLED, IF same run and the row carries this (dead) token. */

@@ -4,6 +4,7 @@ import type { ExportJobEntity } from '../domain/export-job.entity.js';
 
 interface Memory extends JobSeen {
   status: string;
+  lease: string;
   progress: string;
 }
 
@@ -26,7 +27,7 @@ export class SeenJobs {
 
   /** A job that was not part of the last look counts as seen `now`. */
   of(jobId: string, now: MonotonicMs): JobSeen {
-    return this.memory.get(jobId) ?? { statusSince: now, progressSince: now, aliveSince: now, cannotFinish: false };
+    return this.memory.get(jobId) ?? { statusSince: now, leaseSince: now, progressSince: now, aliveSince: now, cannotFinish: false };
   }
 
   /** @param at before the look that found the sign of life */
@@ -51,11 +52,18 @@ export class SeenJobs {
 
 function remember(job: ExportJobEntity, before: Memory | undefined, now: MonotonicMs, blindMs: number): Memory {
   const status = `${job.status}/${job.run}`;
+  const lease = leaseOf(job);
   const progress = `${job.run}/${job.lastProgressAt}`;
   const sinceIf = (isSame: boolean, since: MonotonicMs | undefined) => (isSame && since !== undefined ? since + blindMs : now);
   const progressSince = sinceIf(before?.progress === progress, before?.progressSince);
   const aliveSince = Math.max(progressSince, before === undefined ? now : Math.min(now, before.aliveSince + blindMs));
   const statusSince = sinceIf(before?.status === status, before?.statusSince);
+  const leaseSince = sinceIf(before?.lease === lease, before?.leaseSince);
   const cannotFinish = before?.status === status && before.cannotFinish;
-  return { status, progress, statusSince, progressSince, aliveSince, cannotFinish };
+  return { status, lease, progress, statusSince, leaseSince, progressSince, aliveSince, cannotFinish };
+}
+
+/** What moves for as long as the finisher of a job lives. */
+export function leaseOf({ status, run, finisher }: ExportJobEntity): string {
+  return `${status}/${run}/${finisher?.id ?? ''}/${finisher?.seq ?? ''}`;
 }

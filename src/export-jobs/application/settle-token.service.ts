@@ -22,14 +22,24 @@ export class SettleTokenService {
     private readonly metrics: Metrics,
   ) {}
 
-  /** @returns `undefined` when aborted before any answer came: the row stays FINALIZING and another finisher repeats it. */
-  async settle(jobId: string, taskToken: string, answer: Answer, signal: AbortSignal): Promise<Callback | undefined> {
+  /**
+   * @param holds asked right before each call, without a pause in between: whether this answer is still ours to give. Who says no aborts the signal.
+   * @returns `undefined` when aborted before any answer came: the row stays FINALIZING and another finisher repeats it
+   */
+  async settle(
+    jobId: string,
+    taskToken: string,
+    answer: Answer,
+    signal: AbortSignal,
+    holds: () => boolean = () => true,
+  ): Promise<Callback | undefined> {
     let replyLost = false;
     let keyUnusableSince: MonotonicMs | undefined;
     let shown: Answer | undefined = answer;
     return retryUntil<Callback>(
       async (attempt) => {
         if (keyUnusableSince !== undefined && this.clock.monotonicMs() - keyUnusableSince > KEY_PATIENCE_MS) shown = undefined;
+        if (!holds()) return { done: false };
         const said = await this.send(taskToken, shown);
         if (said.kind !== 'accepted') this.metrics.increment('settle_failure_total', { reason: said.kind });
         switch (said.kind) {

@@ -1,5 +1,5 @@
 import { maskUrl } from '../../shared/index.js';
-import type { ExportJobEntity, JobError, JobStatus } from './export-job.entity.js';
+import type { ExportJobEntity, JobError, JobStatus, ResultsNotWritten } from './export-job.entity.js';
 
 /** Step Functions' limits. */
 const MAX_ERROR_CODE_POINTS = 256;
@@ -31,6 +31,8 @@ export interface JobSummary {
   completedAt: string;
   attempt: number;
   result: { bucket: string; key: string | null };
+  /** Only when there is no `result.key` because S3 did not take the results. */
+  resultsNotWritten?: ResultsNotWritten | undefined;
   metadata: Readonly<Record<string, unknown>>;
 }
 
@@ -48,6 +50,7 @@ export function summarize(job: ExportJobEntity, resultKey: string | undefined): 
     completedAt: job.completedAt ?? job.outcome?.decidedAt ?? job.updatedAt,
     attempt: job.attempt,
     result: { bucket: job.destination.bucket, key: resultKey ?? null },
+    ...(job.resultsNotWritten === undefined ? {} : { resultsNotWritten: job.resultsNotWritten }),
     metadata: job.metadata ?? {},
   };
 }
@@ -55,10 +58,11 @@ export function summarize(job: ExportJobEntity, resultKey: string | undefined): 
 /** `error` and `cause` of SendTaskFailure: cause is valid JSON of at most 32,768 bytes, with as many failures as fit. */
 export function failureAnswer(
   failure: JobError,
-  summary: JobSummary | { jobId: string | null },
+  summary: JobSummary | { jobId: string | null; resultsNotWritten?: undefined },
   failures: readonly FailedTask[] = [],
 ): { error: string; cause: string } {
-  const base = { message: cutToJsonBytes(failure.message, MAX_CAUSE_BYTES / 4), ...summary };
+  const message = cutToJsonBytes(failure.message, MAX_CAUSE_BYTES / 4) + missingResults(summary);
+  const base = { message, ...summary };
   let shown: FailedTask[] = [];
   let cause = JSON.stringify({ ...base, failures: shown });
   for (const task of failures) {
@@ -71,6 +75,12 @@ export function failureAnswer(
     cause = longer;
   }
   return { error: Array.from(failure.code).slice(0, MAX_ERROR_CODE_POINTS).join(''), cause };
+}
+
+function missingResults(summary: Pick<JobSummary, 'resultsNotWritten'>): string {
+  if (summary.resultsNotWritten === undefined) return '';
+  const { bucket, key, code } = summary.resultsNotWritten;
+  return ` ResultsNotWritten: no list of files could be written (${code} at s3://${bucket}/${key}); the counts are right.`;
 }
 
 const encoder = new TextEncoder();

@@ -2,7 +2,7 @@ import type { MonotonicMs } from '../../shared/index.js';
 import { isCounting, isTerminal, type ExportJobEntity } from './export-job.entity.js';
 import { JobStateVO } from './job-state.vo.js';
 
-/** FINALIZING for longer than this: its finisher has probably died. */
+/** The lease of its finisher unchanged for longer than this: it has probably died, and begins no call with the token any more (FinishLease). */
 export const FINALIZING_STUCK_MS = 60_000;
 
 /**
@@ -11,6 +11,8 @@ export const FINALIZING_STUCK_MS = 60_000;
  */
 export interface JobSeen {
   statusSince: MonotonicMs;
+  /** Who finishes it, and that finisher's last renewal. */
+  leaseSince: MonotonicMs;
   progressSince: MonotonicMs;
   /** The last sign of life of any kind: progress of the job, or what a repair found in its batches. */
   aliveSince: MonotonicMs;
@@ -38,9 +40,10 @@ export function decideHeartbeat(job: ExportJobEntity, seen: JobSeen, now: Monoto
   if (!isCounting(job.status)) {
     const inStatusMs = now - seen.statusSince;
     const isStuck = seen.cannotFinish && inStatusMs >= limits.stallTimeoutMs;
-    return { beat: hasToken && !isStuck, care: inStatusMs > FINALIZING_STUCK_MS ? 'finish' : 'none' };
+    return { beat: hasToken && !isStuck, care: now - seen.leaseSince > FINALIZING_STUCK_MS ? 'finish' : 'none' };
   }
-  if (job.status === 'DOWNLOADING' && JobStateVO.of(job).addsUp) return { beat: hasToken, care: 'finish' };
+  const state = JobStateVO.of(job);
+  if (state.failsEarly || (job.status === 'DOWNLOADING' && state.addsUp)) return { beat: hasToken, care: 'finish' };
   const isQuiet = now - seen.progressSince >= limits.repairAfterMs;
   return { beat: hasToken && now - seen.aliveSince < limits.stallTimeoutMs, care: isQuiet ? 'repair' : 'none' };
 }

@@ -6,14 +6,16 @@ export type TerminalStatus = (typeof TERMINAL_STATUSES)[number];
 export type JobStatus = ActiveStatus | TerminalStatus;
 
 /** Error names a state machine sees in Retry and Catch. */
-export type JobErrorCode =
-  | 'JobCompletedWithFailures'
-  | 'JobStalled'
-  | 'InvalidExportRequest'
-  | 'ExportIntakeFailed'
-  | 'JobIdConflict'
-  | 'ExportCancelled'
-  | 'DestinationRefused';
+export const JOB_ERROR_CODES = [
+  'JobCompletedWithFailures',
+  'JobStalled',
+  'DestinationRefused',
+  'InvalidExportRequest',
+  'ExportIntakeFailed',
+  'JobIdConflict',
+  'ExportCancelled',
+] as const;
+export type JobErrorCode = (typeof JOB_ERROR_CODES)[number];
 
 export interface JobError {
   code: JobErrorCode;
@@ -28,6 +30,22 @@ export interface JobOutcome {
   decidedAt: string;
   /** Random: the decider recognises its own write after a lost reply. */
   decidedBy: string;
+  /** Decided before every task was counted: not every batch of the job is final then. */
+  partial?: true | undefined;
+}
+
+/** Who may answer the token of a job that is FINALIZING. `seq` grows with each renewal, so that others see the holder live. */
+export interface Finisher {
+  /** Random, of one finish: the holder recognises its own write after a lost reply. */
+  id: string;
+  seq: number;
+}
+
+/** The file of results that S3 did not take, and the code with which it refused or failed. */
+export interface ResultsNotWritten {
+  bucket: string;
+  key: string;
+  code: string;
 }
 
 /** How the token's one answer went. `unknown`: a reply was lost, then the token was gone. */
@@ -76,6 +94,8 @@ export interface ExportJobEntity {
   readonly taskToken?: string;
   readonly destination: Destination;
   readonly tolerance: FailureTolerance;
+  /** Ends as soon as its failures exceed its tolerance for good. */
+  readonly failFast?: boolean;
   readonly requestKey: string;
   readonly requestHash: string;
   readonly plan?: ExpansionPlan;
@@ -91,7 +111,11 @@ export interface ExportJobEntity {
   readonly lastProgressAt: string;
   readonly lastHeartbeatAt?: string;
   readonly outcome?: JobOutcome;
+  /** While it is FINALIZING; absent when a former version decided. */
+  readonly finisher?: Finisher;
   readonly resultKey?: string;
+  /** Why an ended job has no `resultKey`. */
+  readonly resultsNotWritten?: ResultsNotWritten;
   readonly callback?: Callback;
   readonly error?: JobError;
   readonly metadata?: Readonly<Record<string, unknown>>;

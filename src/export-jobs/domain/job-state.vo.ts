@@ -7,16 +7,34 @@ export class JobStateVO {
     readonly completedTasks: number,
     readonly failedTasks: number,
     private readonly tolerance: FailureTolerance,
+    private readonly failFast: boolean,
     readonly ended: boolean,
   ) {}
 
   static of(job: ExportJobEntity): JobStateVO {
-    return new JobStateVO(job.plan?.totalTasks, job.completedTasks, job.failedTasks, job.tolerance, isTerminal(job.status));
+    return new JobStateVO(
+      job.plan?.totalTasks,
+      job.completedTasks,
+      job.failedTasks,
+      job.tolerance,
+      job.failFast === true,
+      isTerminal(job.status),
+    );
   }
 
   /** Every task is counted: nothing is left to run. */
   get addsUp(): boolean {
     return this.totalTasks !== undefined && this.completedTasks + this.failedTasks === this.totalTasks;
+  }
+
+  /** Its failures exceed a bound, which no later count can mend, and it was asked to end by that. */
+  get failsEarly(): boolean {
+    return this.failFast && this.totalTasks !== undefined && !this.addsUp && !this.toleratesItsFailures;
+  }
+
+  /** What is left to count, if anything, changes nothing about how it ends. */
+  get isDecided(): boolean {
+    return this.addsUp || this.failsEarly;
   }
 
   /** `47/100 (47%)`; the total is `?` until the manifest has been read. */
@@ -35,7 +53,7 @@ export class JobStateVO {
     return withinCount && (percentage === undefined || this.failedTasks * 100 <= percentage * (this.totalTasks ?? 0));
   }
 
-  /** The failure to answer with when the counts add up, or `undefined` for success. */
+  /** The failure to answer with when the counts decide, or `undefined` for success. */
   get failure(): JobError | undefined {
     if (this.failedTasks === 0 || this.toleratesItsFailures) return undefined;
     const { count, percentage } = this.tolerance;
@@ -44,7 +62,9 @@ export class JobStateVO {
       code: 'JobCompletedWithFailures',
       message:
         `${this.failedTasks} of ${this.totalTasks ?? 0} tasks failed; tolerated: ${bounds.length === 0 ? 'none' : bounds.join(' and ')}. ` +
-        'failed.jsonl lists them and can be exported again.',
+        (this.failsEarly
+          ? `The job ended early because of options.failFast: ${this.progress} of its tasks are counted. A redrive or a Retry runs the rest.`
+          : 'failed.jsonl lists them and can be exported again.'),
     };
   }
 }

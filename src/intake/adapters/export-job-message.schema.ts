@@ -47,6 +47,7 @@ const destination = z.strictObject({
 const options = z.strictObject({
   toleratedFailureCount: z.int({ error: 'must be a whole number' }).min(0, { error: 'must not be negative' }).optional(),
   toleratedFailurePercentage: z.number().min(0, { error: 'must be 0 to 100' }).max(100, { error: 'must be 0 to 100' }).optional(),
+  failFast: z.boolean().optional(),
   headers: z
     .record(z.string(), z.string())
     .superRefine((value, context) => addProblem(context, headersProblem(value)))

@@ -9,7 +9,7 @@ import {
   type VisibilityPort,
 } from '../../platform/sqs/index.js';
 import { AppError, retryUntil, toLoggable, type AppLogger, type Clock, type Metrics } from '../../shared/index.js';
-import type { AcceptJobUseCase } from '../application/accept-job.use-case.js';
+import { DESTINATION_MISSING, type AcceptJobUseCase } from '../application/accept-job.use-case.js';
 import { MANIFEST_REJECTED, type ExpandJobUseCase } from '../application/expand-job.use-case.js';
 import { ExpansionTurns } from '../application/expansion-turns.js';
 import type { RejectMessageUseCase } from '../application/reject-message.use-case.js';
@@ -27,6 +27,8 @@ const MAX_ACCEPTED_BYTES = 64 * 1024 * 1024;
 const MAX_RECEIVE_COUNT = 5;
 /** Between two tries to give a message up on its last receive. */
 const LAST_RECEIVE_BACKOFF = { baseMs: 1_000, capMs: 30_000 };
+/** What is at fault is what was sent. */
+const REJECTED = [MANIFEST_REJECTED, DESTINATION_MISSING];
 /** A message that failed for our own reasons comes back after this, times the number of its receives. */
 const COME_BACK_S = 10;
 
@@ -170,7 +172,7 @@ export class ExportJobConsumer implements LifecyclePart {
       await this.whileAccepted(message, () => this.expansions.run(jobId, signal, () => expandJob.expand(request, signal)));
       signal.throwIfAborted();
     } catch (error) {
-      if (!(error instanceof AppError && error.code === MANIFEST_REJECTED)) throw error;
+      if (!(error instanceof AppError && REJECTED.includes(error.code))) throw error;
       await this.whileAccepted(message, () => this.rejectManifest(message, request, error, signal));
     }
   }
@@ -191,7 +193,7 @@ export class ExportJobConsumer implements LifecyclePart {
 
   private async rejectManifest(message: ReceivedMessage, request: ExportRequest, error: AppError, signal: AbortSignal): Promise<void> {
     const { completeJob, rejectMessage } = this.useCases;
-    const reasons = manifestReasons(error.cause);
+    const reasons = manifestReasons(error);
     // Another delivery may have read the manifest while this one could not: then the job goes on.
     const unplanned = (job: ExportJobEntity) => isOf(request, job) && job.status === 'PROCESSING' && job.plan === undefined;
     const outcome = await completeJob.fail(request.jobId, { code: 'InvalidExportRequest', message: reasons.join('\n') }, unplanned);
@@ -259,7 +261,8 @@ function isYielded(error: unknown): boolean {
 }
 
 /** The first says what is wrong as a whole; each of the others names a line. */
-function manifestReasons(cause: unknown): string[] {
+function manifestReasons({ code, message, cause }: AppError): string[] {
+  if (code === DESTINATION_MISSING) return [message];
   if (cause instanceof ManifestError) return [cause.message, ...cause.problems.map(({ line, reason }) => `line ${line}: ${reason}`)];
   if (cause instanceof AppError) return [`The manifest cannot be read (${cause.code}): ${cause.message}`];
   return ['The manifest cannot be read'];

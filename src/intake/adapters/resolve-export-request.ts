@@ -35,6 +35,7 @@ export async function resolveExportRequest(
     source,
     destination: { bucket, prefix: message.destination?.prefix ?? defaultPrefix(jobId) },
     tolerance: { count: options.toleratedFailureCount, percentage: options.toleratedFailurePercentage },
+    ...(options.failFast === undefined ? {} : { failFast: options.failFast }),
     ...(options.headers === undefined ? {} : { headers: options.headers }),
     ...(options.expectContentType === undefined ? {} : { expectContentType: options.expectContentType }),
     ...(options.maxConcurrency === undefined ? {} : { maxConcurrency: options.maxConcurrency }),

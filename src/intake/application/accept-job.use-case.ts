@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import {
   answerOf,
-  CompleteJobUseCase,
   failureAnswer,
   isTerminal,
   JobResultsPort,
@@ -12,15 +11,19 @@ import {
   TaskHeartbeatService,
   type ExportJobEntity,
 } from '../../export-jobs/index.js';
-import { AppError, AppLogger, Clock, type BackoffPolicy } from '../../shared/index.js';
+import { AppError, AppLogger, Clock, StoreError, type BackoffPolicy } from '../../shared/index.js';
 import { decideAccept } from '../domain/decide-accept.js';
 import type { ExportRequest } from '../domain/export-request.js';
+import { DestinationPort } from './destination.port.js';
 
 /**
  * `expand`: the job is ours to expand · `acknowledge`: delete the message, nothing else is owed to it · `answer`: its token is to be answered first, which
  * waits for Step Functions as long as it takes; it throws when it was interrupted.
  */
 export type AcceptOutcome = 'expand' | 'acknowledge' | { answer: () => Promise<void> };
+
+/** Code of the error that says that the bucket of the request does not exist; its message says how to mend that. */
+export const DESTINATION_MISSING = 'DESTINATION_MISSING';
 
 /** A job that is being answered is looked at again after this, and later each time. */
 const LOOK_AGAIN: BackoffPolicy = { baseMs: 500, capMs: 30_000 };
@@ -36,16 +39,16 @@ export class AcceptJobUseCase {
   constructor(
     private readonly jobs: JobStateRepositoryPort,
     private readonly results: JobResultsPort,
+    private readonly destinations: DestinationPort,
     private readonly heartbeats: TaskHeartbeatService,
     private readonly settler: SettleTokenService,
-    private readonly completeJob: CompleteJobUseCase,
     private readonly reopenJob: ReopenJobUseCase,
     private readonly settings: { heartbeatEnabled: boolean },
     private readonly clock: Clock,
     private readonly logger: AppLogger,
   ) {}
 
-  /** @throws when a table or Step Functions cannot be asked: the message is left, and comes again. */
+  /** @throws `reject` when the bucket of the request is not there; else when a table, S3 or Step Functions cannot be asked: the message comes again */
   async accept(request: ExportRequest, signal: AbortSignal): Promise<AcceptOutcome> {
     const { jobId } = request;
     const { kind, job } = await this.jobs.createIfAbsent({
@@ -55,6 +58,7 @@ export class AcceptJobUseCase {
       ...(request.taskToken === undefined ? {} : { taskToken: request.taskToken }),
       destination: request.destination,
       tolerance: request.tolerance,
+      ...(request.failFast === undefined ? {} : { failFast: request.failFast }),
       requestKey: requestKey(request.destination, jobId),
       requestHash: request.requestHash,
       ...(request.metadata === undefined ? {} : { metadata: request.metadata }),
@@ -85,7 +89,14 @@ export class AcceptJobUseCase {
 
   private async beatAndSave(job: ExportJobEntity, request: ExportRequest): Promise<void> {
     if (this.settings.heartbeatEnabled) await this.heartbeats.beatNow(job);
-    await this.results.saveRequest(job, request.requestJson);
+    const { bucket } = request.destination;
+    if (job.plan === undefined && (await this.destinations.look(bucket)) === 'missing') throw destinationMissing(bucket);
+    try {
+      await this.results.saveRequest(job, request.requestJson);
+    } catch (error) {
+      if (error instanceof StoreError && error.code === 'NoSuchBucket') throw destinationMissing(bucket);
+      throw error;
+    }
   }
 
   /** Another token counts only once a beat with it was accepted: it may be a late duplicate of a dead one. */
@@ -106,7 +117,7 @@ export class AcceptJobUseCase {
       return 'look-again';
     }
     if (job.status === 'FINALIZING') {
-      await this.helpToFinish(jobId, look, signal);
+      await this.waitForTheEnd(look, signal);
       return 'look-again';
     }
     if (job.taskToken !== undefined && (await this.isAlive(job.taskToken, signal)))
@@ -116,8 +127,8 @@ export class AcceptJobUseCase {
     return 'look-again';
   }
 
-  private async helpToFinish(jobId: string, look: number, signal: AbortSignal): Promise<void> {
-    this.completeJob.help(jobId);
+  /** Its finisher holds the answer; when that one has died, an orchestrator takes over. */
+  private async waitForTheEnd(look: number, signal: AbortSignal): Promise<void> {
     if (look > MAX_LOOKS)
       throw new AppError('JOB_STILL_FINALIZING', 'The job is still being answered; the message comes again', { disposition: 'yield' });
     await this.clock.sleep(Math.min(LOOK_AGAIN.capMs, LOOK_AGAIN.baseMs * 2 ** (look - 1)), signal);
@@ -155,4 +166,9 @@ export class AcceptJobUseCase {
       disposition: signal.aborted ? 'yield' : 'retry',
     });
   }
+}
+
+function destinationMissing(bucket: string): AppError {
+  const reason = `destination.bucket ${bucket} does not exist (NoSuchBucket): create it, or name another one; then start the execution again`;
+  return new AppError(DESTINATION_MISSING, reason, { disposition: 'reject' });
 }

@@ -19,6 +19,7 @@ export interface ExportRequest {
   source: RequestSource;
   destination: { bucket: string; prefix: string };
   tolerance: { count?: number | undefined; percentage?: number | undefined };
+  failFast?: boolean;
   /** Sent with every request of the job's files; may hold credentials. */
   headers?: Record<string, string>;
   expectContentType?: string;

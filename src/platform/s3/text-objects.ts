@@ -18,9 +18,15 @@ export interface S3Location {
   key: string;
 }
 
-export async function writeText(client: S3Client, at: S3Location, text: string, contentType: string): Promise<{ size: number }> {
+export async function writeText(
+  client: S3Client,
+  at: S3Location,
+  text: string,
+  contentType: string,
+  signal?: AbortSignal,
+): Promise<{ size: number }> {
   const body = Buffer.from(text);
-  await client.send(new PutObjectCommand({ Bucket: at.bucket, Key: at.key, Body: body, ContentType: contentType }));
+  await client.send(new PutObjectCommand({ Bucket: at.bucket, Key: at.key, Body: body, ContentType: contentType }), until(signal));
   return { size: body.byteLength };
 }
 
@@ -36,8 +42,9 @@ export async function writeLines(
   client: S3Client,
   at: S3Location,
   lines: AsyncIterable<string> | Iterable<string>,
+  signal?: AbortSignal,
 ): Promise<{ size: number }> {
-  const upload = new LineUpload(client, at);
+  const upload = new LineUpload(client, at, signal);
   try {
     for await (const line of lines) await upload.add(`${line}\n`);
     return await upload.finish();
@@ -49,11 +56,14 @@ export async function writeLines(
 
 /** @throws the SDK's error when the object is missing or the body is cut. */
 export async function* readLines(client: S3Client, at: S3Location, signal?: AbortSignal): AsyncIterable<string> {
-  const options = signal === undefined ? {} : { abortSignal: signal };
-  const { Body } = await client.send(new GetObjectCommand({ Bucket: at.bucket, Key: at.key }), options);
+  const { Body } = await client.send(new GetObjectCommand({ Bucket: at.bucket, Key: at.key }), until(signal));
   if (!(Body instanceof Readable)) throw new Error(`s3://${at.bucket}/${at.key} has no body`);
   if (signal !== undefined) addAbortSignal(signal, Body);
   yield* textLines(Body as AsyncIterable<Buffer>);
+}
+
+function until(signal: AbortSignal | undefined): { abortSignal?: AbortSignal } {
+  return signal === undefined ? {} : { abortSignal: signal };
 }
 
 class LineUpload {
@@ -66,6 +76,7 @@ class LineUpload {
   constructor(
     private readonly client: S3Client,
     private readonly at: S3Location,
+    private readonly signal?: AbortSignal,
   ) {}
 
   async add(text: string): Promise<void> {
@@ -75,10 +86,11 @@ class LineUpload {
   }
 
   async finish(): Promise<{ size: number }> {
-    if (this.uploadId === undefined) return writeText(this.client, this.at, this.pending.join(''), 'application/x-ndjson');
+    if (this.uploadId === undefined) return writeText(this.client, this.at, this.pending.join(''), 'application/x-ndjson', this.signal);
     if (this.pendingBytes > 0) await this.sendPart();
     await this.client.send(
       new CompleteMultipartUploadCommand({ ...this.target(), UploadId: this.uploadId, MultipartUpload: { Parts: this.parts } }),
+      until(this.signal),
     );
     return { size: this.size };
   }
@@ -95,6 +107,7 @@ class LineUpload {
     const partNumber = this.parts.length + 1;
     const { ETag } = await this.client.send(
       new UploadPartCommand({ ...this.target(), UploadId: this.uploadId, PartNumber: partNumber, Body: body }),
+      until(this.signal),
     );
     this.parts.push({ PartNumber: partNumber, ETag });
     this.size += body.byteLength;
@@ -105,6 +118,7 @@ class LineUpload {
   private async open(): Promise<string> {
     const { UploadId } = await this.client.send(
       new CreateMultipartUploadCommand({ ...this.target(), ContentType: 'application/x-ndjson' }),
+      until(this.signal),
     );
     if (UploadId === undefined) throw new Error('S3 opened a multipart upload without an id');
     return UploadId;

@@ -103,7 +103,7 @@ function aWorld({ documents, jobsTable, batchesTable }: Awaited<ReturnType<typeo
     ),
     new ReleaseBatchUseCase(leases, queue, clock, logger),
     completeJob,
-    { leases, counter, jobs, clock, logger, metrics },
+    { leases, counter, completeJob, jobs, clock, logger, metrics },
   );
   const enqueueBatches = new EnqueueBatchesUseCase(batches, queue, jobBatches, counter);
   return { clock, pool, queue, jobs, runBatch, enqueue: enqueueBatches.enqueue.bind(enqueueBatches) };

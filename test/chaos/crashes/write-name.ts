@@ -7,6 +7,8 @@ const MEANINGS: [pattern: RegExp, meaning: string][] = [
   [/^UpdateItem \S*ExportJobs\S*: SET lastProgressAt/, 'progress of the expansion'],
   [/^UpdateItem \S*ExportJobs\S*: SET lastHeartbeatAt/, 'task heartbeat recorded'],
   [/^UpdateItem \S*ExportJobs\S*: .*outcome = /, 'FINALIZING'],
+  [/^UpdateItem \S*ExportJobs\S*: SET finisher = :renewed/, 'lease of a finish renewed'],
+  [/^UpdateItem \S*ExportJobs\S*: SET finisher = :successor/, 'finish taken over'],
   [/^UpdateItem \S*ExportJobs\S*: .*completedAt = /, 'job ended'],
   [/^UpdateItem \S*ExportJobs\S*: .*endedBatches/, 'batch counted to its end'],
   [/^UpdateItem \S*ExportJobs\S*: .*batchProgress/, 'batch counted'],
@@ -42,7 +44,7 @@ const MEANINGS: [pattern: RegExp, meaning: string][] = [
 ];
 
 /** These come by the clock: how many there are says nothing, and one is like the other. */
-export const BY_THE_CLOCK = ['task heartbeat', 'task heartbeat recorded', 'lease renewed'];
+export const BY_THE_CLOCK = ['task heartbeat', 'task heartbeat recorded', 'lease renewed', 'lease of a finish renewed'];
 
 export function meaningOf(name: string): string {
   return MEANINGS.find(([pattern]) => pattern.test(name))?.[1] ?? name;

@@ -1,6 +1,7 @@
 import type { Mutation } from './mutation.js';
 import { BATCH_MUTATIONS } from './rules/batch.js';
 import { COUNTING_MUTATIONS } from './rules/counting.js';
+import { FINISHING_MUTATIONS } from './rules/finishing.js';
 import { FLEET_MUTATIONS } from './rules/fleet.js';
 import { RECLAIM_MUTATIONS } from './rules/reclaim.js';
 import { REOPENING_MUTATIONS } from './rules/reopening.js';
@@ -13,6 +14,7 @@ export const MUTATIONS: readonly Mutation[] = [
   ...BATCH_MUTATIONS,
   ...RECLAIM_MUTATIONS,
   ...TOKEN_MUTATIONS,
+  ...FINISHING_MUTATIONS,
   ...REOPENING_MUTATIONS,
   ...REPAIR_MUTATIONS,
   ...FLEET_MUTATIONS,

@@ -1,4 +1,5 @@
 import { DeadLetterPort } from '../../../src/intake/application/dead-letter.port.js';
+import { DestinationPort } from '../../../src/intake/application/destination.port.js';
 import { ManifestPort, type SpooledManifest } from '../../../src/intake/application/manifest.port.js';
 import { SegmentWriterPort } from '../../../src/intake/application/segment-writer.port.js';
 import type { ExportRequest } from '../../../src/intake/domain/export-request.js';
@@ -50,5 +51,13 @@ export class FakeDeadLetters extends DeadLetterPort {
   copy(body: string, reason: string): Promise<void> {
     this.copies.push({ body, reason });
     return Promise.resolve();
+  }
+}
+
+export class FakeDestinations extends DestinationPort {
+  found: 'there' | 'missing' | 'unknown' = 'there';
+
+  look(): Promise<'there' | 'missing' | 'unknown'> {
+    return Promise.resolve(this.found);
   }
 }

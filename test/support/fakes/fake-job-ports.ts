@@ -3,6 +3,7 @@ import { JobResultsPort } from '../../../src/export-jobs/application/job-results
 import { LiveCoordinatorsPort } from '../../../src/export-jobs/application/live-coordinators.port.js';
 import type { FailedTask } from '../../../src/export-jobs/domain/answer.js';
 import type { ExportJobEntity } from '../../../src/export-jobs/domain/export-job.entity.js';
+import type { StoreError } from '../../../src/shared/index.js';
 import { Gate } from './gate.js';
 
 /** The batches of one job. */
@@ -10,6 +11,8 @@ export class FakeJobBatches extends JobBatchesPort {
   rows: BatchSummary[] = [];
   readonly cancelled: { jobId: string; run: number }[] = [];
   readonly sentAgain: number[] = [];
+  /** Of checkpoints, by batch. */
+  readonly failures = new Map<number, ReadonlyMap<number, string>>();
   queueEmpty = true;
 
   constructor(readonly gate: Gate = new Gate()) {
@@ -18,6 +21,10 @@ export class FakeJobBatches extends JobBatchesPort {
 
   list(): Promise<BatchSummary[]> {
     return this.gate.pass('listBatches', () => this.rows);
+  }
+
+  failuresOf(_jobId: string, batchNo: number): Promise<ReadonlyMap<number, string>> {
+    return this.gate.pass('failuresOf', () => this.failures.get(batchNo) ?? new Map<number, string>());
   }
 
   sendAgain(_jobId: string, observed: readonly BatchSummary[]): Promise<void> {
@@ -42,12 +49,23 @@ export class FakeJobBatches extends JobBatchesPort {
 export class FakeJobResults extends JobResultsPort {
   readonly objects = new Map<string, string>();
   firstFailures: FailedTask[] = [];
+  /** What each further call meets. */
+  failsWith: StoreError | undefined;
+  /** How often a manifest was asked for. */
+  asked = 0;
+  readonly #watches = new Set<() => void>();
 
   constructor(readonly gate: Gate = new Gate()) {
     super();
   }
 
+  /** Something moves in each manifest that is being written. */
+  progress(): void {
+    for (const onProgress of this.#watches) onProgress();
+  }
+
   saveRequest(job: ExportJobEntity, requestJson: string): Promise<void> {
+    if (this.failsWith !== undefined) return Promise.reject(this.failsWith);
     return this.gate.pass('saveRequest', () => void this.objects.set(job.requestKey, requestJson));
   }
 
@@ -59,8 +77,16 @@ export class FakeJobResults extends JobResultsPort {
     });
   }
 
-  writeManifest(job: ExportJobEntity, batches: readonly BatchSummary[]): Promise<{ resultKey: string; firstFailures: FailedTask[] }> {
+  writeManifest(
+    job: ExportJobEntity,
+    batches: readonly BatchSummary[],
+    { onProgress }: { onProgress: () => void },
+  ): Promise<{ resultKey: string; firstFailures: FailedTask[] }> {
+    this.asked++;
+    if (this.failsWith !== undefined) return Promise.reject(this.failsWith);
+    this.#watches.add(onProgress);
     return this.gate.pass('writeManifest', () => {
+      this.#watches.delete(onProgress);
       const resultKey = `run-${job.run}/manifest.json`;
       this.objects.set(resultKey, JSON.stringify({ outcome: job.outcome, batches }));
       return { resultKey, firstFailures: this.firstFailures };

@@ -1,5 +1,6 @@
 import {
   JobStateRepositoryPort,
+  type Answered,
   type ConditionalWrite,
   type CountWrite,
   type NewJob,
@@ -8,9 +9,9 @@ import {
 import { encodeBatchCount } from '../../../src/export-jobs/domain/counting.js';
 import type {
   ActiveStatus,
-  Callback,
   ExpansionPlan,
   ExportJobEntity,
+  Finisher,
   JobOutcome,
 } from '../../../src/export-jobs/domain/export-job.entity.js';
 import { isCounting, isTerminal } from '../../../src/export-jobs/domain/export-job.entity.js';
@@ -132,12 +133,31 @@ export class InMemoryJobStateRepository extends JobStateRepositoryPort {
     return this.#write('beginFinalizing', observed.jobId, (job) => {
       const fields = ['status', 'run', 'completedTasks', 'failedTasks', 'lastProgressAt'] as const;
       const asObserved = fields.every((field) => job[field] === observed[field]);
-      return isCounting(job.status) && asObserved ? { ...job, status: 'FINALIZING', outcome } : undefined;
+      return isCounting(job.status) && asObserved
+        ? { ...job, status: 'FINALIZING', outcome, finisher: { id: outcome.decidedBy, seq: 0 } }
+        : undefined;
     });
   }
 
-  end(jobId: string, run: number, outcome: JobOutcome, answered: { resultKey?: string; callback: Callback }): Promise<ConditionalWrite> {
-    return this.#write('end', jobId, ({ taskToken: _token, ...job }) => {
+  takeOverFinish(observed: ExportJobEntity, finisherId: string): Promise<ConditionalWrite> {
+    return this.#write('takeOverFinish', observed.jobId, (job) => {
+      const asObserved = job.finisher?.id === observed.finisher?.id && job.finisher?.seq === observed.finisher?.seq;
+      return job.status === 'FINALIZING' && job.run === observed.run && asObserved
+        ? { ...job, finisher: { id: finisherId, seq: 0 } }
+        : undefined;
+    });
+  }
+
+  renewFinish(jobId: string, run: number, finisher: Finisher): Promise<ConditionalWrite> {
+    return this.#write('renewFinish', jobId, (job) =>
+      job.status === 'FINALIZING' && job.run === run && job.finisher?.id === finisher.id && job.finisher.seq <= finisher.seq
+        ? { ...job, finisher }
+        : undefined,
+    );
+  }
+
+  end(jobId: string, run: number, outcome: JobOutcome, answered: Answered): Promise<ConditionalWrite> {
+    return this.#write('end', jobId, ({ taskToken: _token, finisher: _finisher, ...job }) => {
       if (job.status !== 'FINALIZING' || job.run !== run) return undefined;
       const error = outcome.error === undefined ? {} : { error: outcome.error };
       return { ...job, ...answered, ...error, status: outcome.status, completedAt: outcome.decidedAt };
@@ -164,7 +184,9 @@ export class InMemoryJobStateRepository extends JobStateRepositoryPort {
       const {
         completedAt: _at,
         outcome: _outcome,
+        finisher: _finisher,
         resultKey: _key,
+        resultsNotWritten: _notWritten,
         callback: _callback,
         error: _error,
         lastHeartbeatAt: _beat,

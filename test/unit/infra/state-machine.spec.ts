@@ -51,7 +51,7 @@ describe('the shipped state machine', () => {
     }
   });
 
-  it.each(['ExportCancelled', 'InvalidExportRequest', 'JobIdConflict'])('never retries %s', (error) => {
+  it.each(['DestinationRefused', 'ExportCancelled', 'InvalidExportRequest', 'JobIdConflict'])('never retries %s', (error) => {
     expect(first(machineOf().States.ExportFiles.Retry, error)).toMatchObject({ MaxAttempts: 0 });
   });
 
@@ -72,7 +72,7 @@ describe('the shipped state machine', () => {
     expect(task).toMatchObject({ HeartbeatSeconds: 4, TimeoutSeconds: 60 });
     expect(first(task.Retry, 'States.Timeout')).toMatchObject({ IntervalSeconds: 1, MaxAttempts: 0 });
     expect(first(task.Retry, 'ExportCancelled')).toEqual({
-      ErrorEquals: ['ExportCancelled', 'InvalidExportRequest', 'JobIdConflict'],
+      ErrorEquals: ['DestinationRefused', 'ExportCancelled', 'InvalidExportRequest', 'JobIdConflict'],
       MaxAttempts: 0,
     });
   });

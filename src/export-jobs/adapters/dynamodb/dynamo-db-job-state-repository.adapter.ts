@@ -3,13 +3,14 @@ import { batchGet, conditionalPut, conditionalUpdate, type ConditionalUpdate } f
 import { expiryS, type AppLogger, type Clock } from '../../../shared/index.js';
 import {
   JobStateRepositoryPort,
+  type Answered,
   type ConditionalWrite,
   type CountWrite,
   type NewJob,
   type Reopening,
 } from '../../application/job-state-repository.port.js';
 import { encodeBatchCount } from '../../domain/counting.js';
-import type { ActiveStatus, Callback, ExpansionPlan, ExportJobEntity, JobOutcome } from '../../domain/export-job.entity.js';
+import type { ActiveStatus, Callback, ExpansionPlan, ExportJobEntity, Finisher, JobOutcome } from '../../domain/export-job.entity.js';
 import { ROW_VERSION, toJobEntity } from './job-row.schema.js';
 import { JobStatusIndex } from './job-status-index.js';
 import { reopenUpdate } from './reopen-update.js';
@@ -24,6 +25,11 @@ const BATCH_NOT_ENDED = '(attribute_not_exists(endedBatches) OR NOT contains(end
 const TOKEN_AS_OBSERVED = 'taskToken = :token';
 const COUNTERS_AS_OBSERVED = 'completedTasks = :completed AND failedTasks = :failed';
 const PROGRESS_AS_OBSERVED = 'lastProgressAt = :progress';
+const STATUS_IS_FINALIZING = '#status = :finalizing';
+const FINISHER_AS_OBSERVED = 'finisher.#id = :id AND finisher.seq = :seq';
+const NO_FINISHER = 'attribute_not_exists(finisher)';
+const MY_FINISH = 'finisher.#id = :id';
+const RENEWAL_NOT_OLDER = 'finisher.seq <= :seq';
 const ANSWERER_UNKNOWN = 'callback IN (:gone, :unknown)';
 
 const NAMES = { '#status': 'status', '#run': 'run' };
@@ -193,7 +199,7 @@ export class DynamoDbJobStateRepositoryAdapter extends JobStateRepositoryPort {
     // A count between the look and this write could change the outcome: the counters are part of the condition. So is the last
     // progress: a job that moved since it was found stalled is not.
     return this.update(observed.jobId, {
-      UpdateExpression: 'SET #status = :finalizing, statusShard = :shard, outcome = :outcome, updatedAt = :now',
+      UpdateExpression: 'SET #status = :finalizing, statusShard = :shard, outcome = :outcome, finisher = :finisher, updatedAt = :now',
       ConditionExpression: [STATUS_COUNTS, '#status = :status', SAME_RUN, COUNTERS_AS_OBSERVED, PROGRESS_AS_OBSERVED].join(' AND '),
       ExpressionAttributeNames: NAMES,
       ExpressionAttributeValues: {
@@ -206,24 +212,55 @@ export class DynamoDbJobStateRepositoryAdapter extends JobStateRepositoryPort {
         ':finalizing': 'FINALIZING',
         ':shard': this.index.shardOf('FINALIZING', observed.jobId),
         ':outcome': outcome,
+        ':finisher': { id: outcome.decidedBy, seq: 0 } satisfies Finisher,
         ':now': this.clock.nowIso(),
       },
     });
   }
 
-  async end(
-    jobId: string,
-    run: number,
-    outcome: JobOutcome,
-    answered: { resultKey?: string; callback: Callback },
-  ): Promise<ConditionalWrite> {
+  async takeOverFinish(observed: ExportJobEntity, finisherId: string): Promise<ConditionalWrite> {
+    // Of two that saw the finisher silent one takes over; a holder that has renewed meanwhile keeps its lease.
+    const { jobId, run, finisher } = observed;
+    return this.update(jobId, {
+      UpdateExpression: 'SET finisher = :successor, updatedAt = :now',
+      ConditionExpression: [STATUS_IS_FINALIZING, SAME_RUN, finisher === undefined ? NO_FINISHER : FINISHER_AS_OBSERVED].join(' AND '),
+      ExpressionAttributeNames: { ...NAMES, ...(finisher === undefined ? {} : { '#id': 'id' }) },
+      ExpressionAttributeValues: {
+        ':finalizing': 'FINALIZING',
+        ':run': run,
+        ':successor': { id: finisherId, seq: 0 } satisfies Finisher,
+        ':now': this.clock.nowIso(),
+        ...(finisher === undefined ? {} : { ':id': finisher.id, ':seq': finisher.seq }),
+      },
+    });
+  }
+
+  async renewFinish(jobId: string, run: number, finisher: Finisher): Promise<ConditionalWrite> {
+    // A renewal that the network held back must not undo a newer one: who saw its number before would take the holder for silent.
+    return this.update(jobId, {
+      UpdateExpression: 'SET finisher = :renewed, updatedAt = :now',
+      ConditionExpression: [STATUS_IS_FINALIZING, SAME_RUN, MY_FINISH, RENEWAL_NOT_OLDER].join(' AND '),
+      ExpressionAttributeNames: { ...NAMES, '#id': 'id' },
+      ExpressionAttributeValues: {
+        ':finalizing': 'FINALIZING',
+        ':run': run,
+        ':renewed': finisher,
+        ':id': finisher.id,
+        ':seq': finisher.seq,
+        ':now': this.clock.nowIso(),
+      },
+    });
+  }
+
+  async end(jobId: string, run: number, outcome: JobOutcome, answered: Answered): Promise<ConditionalWrite> {
     return this.update(jobId, {
       UpdateExpression:
         'SET #status = :status, completedAt = :completedAt, callback = :callback, updatedAt = :now, #ttl = :ttl' +
         (answered.resultKey === undefined ? '' : ', resultKey = :resultKey') +
+        (answered.resultsNotWritten === undefined ? '' : ', resultsNotWritten = :notWritten') +
         (outcome.error === undefined ? '' : ', #error = :error') +
-        ' REMOVE taskToken, statusShard',
-      ConditionExpression: ['#status = :finalizing', SAME_RUN].join(' AND '),
+        ' REMOVE taskToken, statusShard, finisher',
+      ConditionExpression: [STATUS_IS_FINALIZING, SAME_RUN].join(' AND '),
       ExpressionAttributeNames: { ...NAMES, '#ttl': 'ttl', ...(outcome.error === undefined ? {} : { '#error': 'error' }) },
       ExpressionAttributeValues: {
         ':finalizing': 'FINALIZING',
@@ -234,6 +271,7 @@ export class DynamoDbJobStateRepositoryAdapter extends JobStateRepositoryPort {
         ':now': this.clock.nowIso(),
         ':ttl': this.expiryS(),
         ...(answered.resultKey === undefined ? {} : { ':resultKey': answered.resultKey }),
+        ...(answered.resultsNotWritten === undefined ? {} : { ':notWritten': answered.resultsNotWritten }),
         ...(outcome.error === undefined ? {} : { ':error': outcome.error }),
       },
     });

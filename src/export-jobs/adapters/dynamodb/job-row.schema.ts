@@ -2,21 +2,13 @@ import { z } from 'zod';
 import { withoutUndefined } from '../../../shared/index.js';
 import { decodeBatchCount } from '../../domain/counting.js';
 import type { ExportJobEntity } from '../../domain/export-job.entity.js';
-import { ACTIVE_STATUSES, TERMINAL_STATUSES } from '../../domain/export-job.entity.js';
+import { ACTIVE_STATUSES, JOB_ERROR_CODES, TERMINAL_STATUSES } from '../../domain/export-job.entity.js';
 
 /** Rows, messages and segments carry it; readers leave what is newer alone. */
 export const ROW_VERSION = 1;
 
 const errorSchema = z.object({
-  code: z.enum([
-    'JobCompletedWithFailures',
-    'JobStalled',
-    'InvalidExportRequest',
-    'ExportIntakeFailed',
-    'JobIdConflict',
-    'ExportCancelled',
-    'DestinationRefused',
-  ]),
+  code: z.enum(JOB_ERROR_CODES),
   message: z.string(),
 });
 
@@ -34,6 +26,7 @@ export const jobRowSchema = z.object({
   taskToken: z.string().optional(),
   destination: z.object({ bucket: z.string(), prefix: z.string() }),
   tolerance: z.object({ count: count.optional(), percentage: z.number().optional() }),
+  failFast: z.boolean().optional(),
   requestKey: z.string(),
   requestHash: z.string(),
   totalTasks: count.optional(),
@@ -51,9 +44,17 @@ export const jobRowSchema = z.object({
   lastProgressAt: z.string(),
   lastHeartbeatAt: z.string().optional(),
   outcome: z
-    .object({ status: z.enum(TERMINAL_STATUSES), error: errorSchema.optional(), decidedAt: z.string(), decidedBy: z.string() })
+    .object({
+      status: z.enum(TERMINAL_STATUSES),
+      error: errorSchema.optional(),
+      decidedAt: z.string(),
+      decidedBy: z.string(),
+      partial: z.literal(true).optional(),
+    })
     .optional(),
+  finisher: z.object({ id: z.string(), seq: count }).optional(),
   resultKey: z.string().optional(),
+  resultsNotWritten: z.object({ bucket: z.string(), key: z.string(), code: z.string() }).optional(),
   callback: z.enum(['success', 'failure', 'gone', 'unknown', 'none']).optional(),
   error: errorSchema.optional(),
   /** JSON text: DynamoDB would refuse large numbers and deep nesting, which are the sender's right. */

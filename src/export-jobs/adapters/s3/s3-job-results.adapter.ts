@@ -1,17 +1,23 @@
 import type { S3Client } from '@aws-sdk/client-s3';
-import { readLines, readText, writeLines, writeText, type S3Location } from '../../../platform/s3/index.js';
+import { readLines, readText, toStoreError, writeLines, writeText, type S3Location } from '../../../platform/s3/index.js';
 import type { BatchSummary, ResultFile } from '../../application/job-batches.port.js';
-import { isRejected, type AppLogger } from '../../../shared/index.js';
+import { isRefusedByStore, isRejected, type AppLogger, type StoreCall } from '../../../shared/index.js';
 import { JobResultsPort } from '../../application/job-results.port.js';
 import { summarize, type FailedTask } from '../../domain/answer.js';
 import type { ExportJobEntity } from '../../domain/export-job.entity.js';
 import { failedManifestKey, manifestKey } from '../../domain/export-layout.js';
 import { orBrokenFile } from './broken-file.js';
 import { parseFailedLine } from './result-line.schema.js';
-import { parseSegmentHeader, parseSegmentTask } from './segment.schema.js';
+import { parseSegmentHeader, parseSegmentTask, type SegmentHeader, type SegmentTask } from './segment.schema.js';
 
 /** More could not be shown in a `cause` of 32,768 bytes. */
 const FIRST_FAILURES = 100;
+
+const READ = 's3:GetObject';
+const WRITE = 's3:PutObject';
+
+type Watch = Parameters<JobResultsPort['writeManifest']>[2];
+type WrittenResults = Awaited<ReturnType<JobResultsPort['writeManifest']>>;
 
 /** A batch whose failed tasks are missing in `failed.jsonl`, or some of them. */
 interface Unlisted {
@@ -29,21 +35,24 @@ export class S3JobResultsAdapter extends JobResultsPort {
   }
 
   async saveRequest(job: ExportJobEntity, requestJson: string): Promise<void> {
-    await writeText(this.client, { bucket: job.destination.bucket, key: job.requestKey }, requestJson, 'application/json');
+    const at = { bucket: job.destination.bucket, key: job.requestKey };
+    await asStoreError({ ...at, permission: WRITE }, () => writeText(this.client, at, requestJson, 'application/json'));
   }
 
   loadRequest(job: ExportJobEntity): Promise<string> {
     return readText(this.client, { bucket: job.destination.bucket, key: job.requestKey });
   }
 
-  async writeManifest(job: ExportJobEntity, batches: readonly BatchSummary[]): Promise<{ resultKey: string; firstFailures: FailedTask[] }> {
+  async writeManifest(job: ExportJobEntity, batches: readonly BatchSummary[], watch: Watch): Promise<WrittenResults> {
     const { bucket } = job.destination;
     const firstFailures: FailedTask[] = [];
-    const failedKey = failedManifestKey(job.destination, job.jobId, job.run);
+    const failed = { bucket, key: failedManifestKey(job.destination, job.jobId, job.run) };
     const unlisted: Unlisted[] = [];
-    await writeLines(this.client, { bucket, key: failedKey }, this.failedTasks(bucket, batches, firstFailures, unlisted));
+    const lines = this.failedTasks(bucket, batches, { firstFailures, unlisted, watch });
+    await asStoreError({ ...failed, permission: WRITE }, () => writeLines(this.client, failed, lines, watch.signal));
+    watch.onProgress();
     if (unlisted.length > 0)
-      this.logger.error('failed.jsonl lacks tasks that failed: what tells of them is broken; the job is answered all the same', {
+      this.logger.error('failed.jsonl lacks tasks that failed: what tells of them cannot be read; the job is answered all the same', {
         jobId: job.jobId,
         unlisted,
       });
@@ -57,62 +66,103 @@ export class S3JobResultsAdapter extends JobResultsPort {
         PENDING: [],
       },
       ...summarize(job, resultKey),
-      failedManifest: { bucket, key: failedKey, ...(unlisted.length === 0 ? {} : { unlisted }) },
+      failedManifest: { ...failed, ...(unlisted.length === 0 ? {} : { unlisted }) },
     };
-    await writeText(this.client, { bucket, key: resultKey }, JSON.stringify(manifest, null, 2), 'application/json');
+    const text = JSON.stringify(manifest, null, 2);
+    const at = { bucket, key: resultKey };
+    await asStoreError({ ...at, permission: WRITE }, () => writeText(this.client, at, text, 'application/json', watch.signal));
     return { resultKey, firstFailures };
   }
 
   /**
    * The lines of `failed.jsonl`, a manifest of what failed with whole URLs; the first few are collected on the way. A file that is broken
-   * for good costs its batch's lines, not the job its answer: the counts know better, and no finisher would ever find it mended.
+   * or closed to us costs its batch's lines, not the job its answer: the counts know better, and no finisher would ever find it mended.
    */
   private async *failedTasks(
     bucket: string,
     batches: readonly BatchSummary[],
-    first: FailedTask[],
-    unlisted: Unlisted[],
+    { firstFailures, unlisted, watch }: { firstFailures: FailedTask[]; unlisted: Unlisted[]; watch: Watch },
   ): AsyncIterable<string> {
-    for (const { batchNo, failed, resultKeys, segmentKey } of batches) {
-      if (failed === 0 || resultKeys === undefined) continue;
+    for (const batch of batches) {
+      if (batch.failed === 0) continue;
       try {
-        const failures = await this.failuresOf({ bucket, key: resultKeys.failed.key }, first);
-        yield* this.segmentLines({ bucket, key: segmentKey }, failures);
+        yield* this.failedTasksOf(bucket, batch, firstFailures, watch.signal);
+        watch.onProgress();
       } catch (error) {
-        if (!isRejected(error)) throw error;
-        unlisted.push({ batchNo, failed, reason: error.message });
+        if (!isRejected(error) && !isRefusedByStore(error)) throw error;
+        unlisted.push({ batchNo: batch.batchNo, failed: batch.failed, reason: error.message });
       }
     }
   }
 
-  private async failuresOf(at: S3Location, first: FailedTask[]): Promise<Set<number>> {
+  /** By its result file, or by its checkpoint when it did not come to its end. */
+  private async *failedTasksOf(bucket: string, batch: BatchSummary, first: FailedTask[], signal: AbortSignal): AsyncIterable<string> {
+    const { resultKeys, failures } = batch;
+    const at = { bucket, key: batch.segmentKey };
+    if (resultKeys !== undefined) {
+      const indexes = await this.failuresOf({ bucket, key: resultKeys.failed.key }, first, signal);
+      for await (const { task } of this.segmentTasks(at, (index) => indexes.has(index), signal)) yield JSON.stringify(task);
+    } else if (failures !== undefined)
+      for await (const { index, header, task } of this.segmentTasks(
+        at,
+        (wanted, { firstIndex }) => failures.has(wanted - firstIndex),
+        signal,
+      )) {
+        const code = failures.get(index - header.firstIndex) ?? '';
+        if (first.length < FIRST_FAILURES) first.push({ index, url: task.url, key: header.prefix + task.key, code, message: null });
+        yield JSON.stringify(task);
+      }
+  }
+
+  private async failuresOf(at: S3Location, first: FailedTask[], signal: AbortSignal): Promise<Set<number>> {
     const indexes = new Set<number>();
     try {
-      for await (const line of readLines(this.client, at)) {
+      for await (const line of readLines(this.client, at, signal)) {
         const failure = parseFailedLine(line);
         indexes.add(failure.index);
         if (first.length < FIRST_FAILURES) first.push(failure);
       }
     } catch (error) {
-      throw orBrokenFile(at, error);
+      throw unreadable(at, error);
     }
     return indexes;
   }
 
-  private async *segmentLines(at: S3Location, failures: ReadonlySet<number>): AsyncIterable<string> {
-    let index: number | undefined;
+  /** The tasks of a segment that are wanted, by their index in the job. */
+  private async *segmentTasks(
+    at: S3Location,
+    isWanted: (index: number, header: SegmentHeader) => boolean,
+    signal: AbortSignal,
+  ): AsyncIterable<{ header: SegmentHeader; index: number; task: SegmentTask }> {
+    let header: SegmentHeader | undefined;
+    let index = 0;
     try {
-      for await (const line of readLines(this.client, at)) {
-        if (index === undefined) {
-          index = parseSegmentHeader(line).firstIndex;
+      for await (const line of readLines(this.client, at, signal)) {
+        if (header === undefined) {
+          header = parseSegmentHeader(line);
+          index = header.firstIndex;
           continue;
         }
-        if (failures.has(index)) yield JSON.stringify(parseSegmentTask(line));
+        if (isWanted(index, header)) yield { header, index, task: parseSegmentTask(line) };
         index++;
       }
     } catch (error) {
-      throw orBrokenFile(at, error);
+      throw unreadable(at, error);
     }
+  }
+}
+
+/** What a read met: broken for good, or what S3 said of it. */
+function unreadable(at: S3Location, error: unknown): unknown {
+  const found = orBrokenFile(at, error);
+  return isRejected(found) ? found : toStoreError({ ...at, permission: READ }, found);
+}
+
+async function asStoreError(call: StoreCall, work: () => Promise<unknown>): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    throw toStoreError(call, error);
   }
 }
 

@@ -6,6 +6,7 @@ const BATCHES = 'src/batches/adapters/dynamo-db-batch-repository.adapter.ts';
 const ACCEPT = 'src/intake/application/accept-job.use-case.ts';
 const EXPAND = 'src/intake/application/expand-job.use-case.ts';
 const COMPLETE = 'src/export-jobs/application/complete-job.use-case.ts';
+const FINISH = 'src/export-jobs/application/finish-job.ts';
 const LAYOUT = 'src/export-jobs/domain/export-layout.ts';
 const ON_ROWS = ['conformance/job-state-repository.spec.ts'];
 const ON_ACCEPT = ['unit/intake/application/accept-job.use-case.spec.ts'];
@@ -146,11 +147,11 @@ const ENDING: readonly Mutation[] = [
     rule: 'Operator’s cancel goes through FINALIZING',
     fault: 'CANCELLED is written before the token is answered',
     file: 'src/export-jobs/application/cancel-job.use-case.ts',
-    find: "return this.completeJob.fail(jobId, { code: 'ExportCancelled', message: reason });",
+    find: "const outcome = await this.completeJob.fail(jobId, { code: 'ExportCancelled', message: reason });",
     replace:
-      'return this.jobs.find(jobId).then(async (job) => {\n' +
-      "      await this.jobs.cancelDead(jobId, job?.run ?? 1, job?.taskToken ?? '');\n" +
-      "      return this.completeJob.fail(jobId, { code: 'ExportCancelled', message: reason });\n    });",
+      'const job = await this.jobs.find(jobId);\n' +
+      "    await this.jobs.cancelDead(jobId, job?.run ?? 1, job?.taskToken ?? '');\n" +
+      "    const outcome = await this.completeJob.fail(jobId, { code: 'ExportCancelled', message: reason });",
     specs: [...ON_CANCEL, 'unit/export-jobs/application/complete-job-faults.spec.ts'],
   },
   {
@@ -158,7 +159,9 @@ const ENDING: readonly Mutation[] = [
     fault: 'the token is settled before the outcome is written',
     file: COMPLETE,
     find: 'const written = await this.jobs.beginFinalizing(job, outcome)',
-    replace: "await this.answer(job, outcome, 'none', []);\n    const written = await this.jobs.beginFinalizing(job, outcome)",
+    replace:
+      "await this.services.settler.settle(job.jobId, job.taskToken ?? '', { kind: 'success', output: '{}' }, this.stopping.signal);\n" +
+      '    const written = await this.jobs.beginFinalizing(job, outcome)',
     specs: [...ON_COMPLETE],
   },
   {
@@ -172,7 +175,7 @@ const ENDING: readonly Mutation[] = [
   {
     rule: 'Finisher gives up unless all rows are final and of its run',
     fault: 'it goes on while a batch runs',
-    file: COMPLETE,
+    file: FINISH,
     find: '(whole && !allFinal(job, rows))',
     replace: '(whole && job.plan === undefined)',
     specs: ON_COMPLETE,
@@ -180,7 +183,7 @@ const ENDING: readonly Mutation[] = [
   {
     rule: 'Finisher gives up unless all rows are final and of its run',
     fault: 'it takes rows of a former run for its own',
-    file: COMPLETE,
+    file: FINISH,
     find: 'row.run === job.run && (row.status',
     replace: '(row.status',
     specs: ON_COMPLETE,
@@ -188,7 +191,7 @@ const ENDING: readonly Mutation[] = [
   {
     rule: 'Finisher gives up unless all rows are final and of its run',
     fault: 'it does not miss a row that is not there',
-    file: COMPLETE,
+    file: FINISH,
     find: 'return rows.length === job.plan?.batchCount && final.length === rows.length;',
     replace: 'return final.length === rows.length;',
     specs: ON_COMPLETE,
@@ -196,7 +199,7 @@ const ENDING: readonly Mutation[] = [
   {
     rule: 'Finisher gives up unless all rows are final and of its run',
     fault: 'one that answers a failure takes rows of a newer run for its own',
-    file: COMPLETE,
+    file: FINISH,
     find: 'if (isReopened || (whole',
     replace: 'if ((isReopened && whole) || (whole',
     specs: ON_REOPENED,
@@ -204,9 +207,9 @@ const ENDING: readonly Mutation[] = [
   {
     rule: 'Finisher gives up unless all rows are final and of its run',
     fault: 'it answers for a run that was reopened meanwhile',
-    file: COMPLETE,
-    find: "if (current?.status !== 'FINALIZING' || current.run !== job.run) return 'ended';",
-    replace: "if (current?.status !== 'FINALIZING') return 'ended';",
+    file: FINISH,
+    find: "if (current?.status !== 'FINALIZING' || !lease.isOf(current)) return 'held';",
+    replace: "if (current?.status !== 'FINALIZING') return 'held';",
     specs: ON_COMPLETE,
   },
   {

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { AppError } from '../../../../src/shared/index.js';
+import { AppError, StoreError } from '../../../../src/shared/index.js';
 import { aBatch, aJob, aPlan, aState } from '../../../support/builders.js';
 import { aBatchWorld, BATCH_BEAT_MS, BATCH_MESSAGE } from '../../../support/batch-holder.js';
 import { deferred } from '../../../support/deferred.js';
@@ -221,6 +221,58 @@ describe('a batch taken over', () => {
     await expect(me.receive()).resolves.toBe('job-over');
     expect(me.pool.started).toEqual([]);
   });
+});
+
+describe('DestinationRefused: a batch whose lists the destination refuses', () => {
+  const CALL = { bucket: 'exports', key: 'results/SUCCEEDED_000000_1.jsonl', permission: 's3:PutObject' };
+  const refused = () => Promise.reject(new StoreError(CALL, 'AccessDenied', { mayPass: false }));
+
+  it.each(['writeResults', 'loadSegment'])(
+    'ends its job after a handful of tries at %s, with permission and object in the cause',
+    async (step) => {
+      w.gate.next(step, ...Array.from({ length: 5 }, () => refused));
+      const { run } = await me.begin();
+      await me.pool.succeedAll();
+      await w.clock.advance(60_000);
+      await expect(run).resolves.toBe('job-over');
+      expect(w.jobs.get('job-1')).toMatchObject({ status: 'FAILED', error: { code: 'DestinationRefused' }, callback: 'failure' });
+      expect(w.stepFunctions.answers).toMatchObject([
+        { error: 'DestinationRefused', cause: expect.stringContaining(CALL.permission) as unknown },
+      ]);
+      expect(w.logger.messages('error')).toEqual(['The destination refuses what a batch must write or read there; its job ends']);
+      expect(w.batches.get(0).status).toBe('cancelled');
+      expect(w.clock.sleepers).toBe(0);
+    },
+  );
+
+  it('goes on when the refusal was one of a policy that had just been changed', async () => {
+    w.gate.next('writeResults', refused, refused);
+    const { run } = await me.begin();
+    await me.pool.succeedAll();
+    await w.clock.advance(10_000);
+    await expect(run).resolves.toBe('ended');
+    expect(w.jobs.get('job-1').status).toBe('COMPLETED');
+  });
+
+  it('insists on what may pass', async () => {
+    const busy = () => Promise.reject(new StoreError(CALL, 'SlowDown', { mayPass: true }));
+    w.gate.next('writeResults', ...Array.from({ length: 20 }, () => busy));
+    const { run } = await me.begin();
+    await me.pool.succeedAll();
+    await w.clock.advance(60_000);
+    await w.clock.advance(60_000);
+    await expect(run).resolves.toBe('ended');
+  });
+});
+
+it('options.failFast: a failure that a batch heartbeat counts ends the job there and then', async () => {
+  w.jobs.put(aJob({ failFast: true }));
+  const { run } = await me.begin();
+  await me.pool.fail({ code: 'HTTP_404', retryable: false, httpStatus: 404 });
+  await w.clock.advance(20_000);
+  await expect(run).resolves.toBe('lost');
+  expect(w.jobs.get('job-1')).toMatchObject({ status: 'FAILED', failedTasks: 1, outcome: { partial: true } });
+  expect(w.batches.get(0).status).toBe('cancelled');
 });
 
 describe('a batch whose segment is broken for good', () => {

@@ -1,3 +1,4 @@
+import { S3ServiceException } from '@aws-sdk/client-s3';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { S3JobResultsAdapter } from '../../../../src/export-jobs/adapters/s3/s3-job-results.adapter.js';
 import { failedManifestKey } from '../../../../src/export-jobs/domain/export-layout.js';
@@ -37,8 +38,11 @@ beforeEach(() => {
   results = new S3JobResultsAdapter(s3.client, logger);
 });
 
-const write = async () => {
-  const { resultKey, firstFailures } = await results.writeManifest(JOB, BATCHES);
+const write = async (batches = BATCHES) => {
+  const { resultKey, firstFailures } = await results.writeManifest(JOB, batches, {
+    signal: new AbortController().signal,
+    onProgress: () => undefined,
+  });
   const manifest = JSON.parse(String(objects[resultKey])) as { failedManifest: Record<string, unknown> };
   const failed = String(objects[failedManifestKey(JOB.destination, 'job-1', 1)])
     .split('\n')
@@ -68,9 +72,39 @@ describe('failed.jsonl', () => {
     expect(logger.events).toMatchObject([{ level: 'error', fields: { jobId: 'job-1', unlisted: [{ batchNo: 0, reason }] } }]);
   });
 
+  it('lists what the checkpoint of a batch says that did not come to its end', async () => {
+    const { resultKeys: _none, ...unfinished } = aSummary(0, {
+      status: 'cancelled',
+      completed: 2,
+      failed: 1,
+      failures: new Map([[2, 'HTTP_404']]),
+    });
+    const { failed, first } = await write([unfinished, aSummary(1, { completed: 4, failed: 1 })]);
+    expect(failed).toEqual([taskOf(2), taskOf(7)]);
+    expect(first).toEqual([2, 7]);
+  });
+
+  it('lacks the tasks of a result file that is closed to us', async () => {
+    objects.FAILED_0 = new S3ServiceException({
+      name: 'AccessDenied',
+      $fault: 'client',
+      $metadata: { httpStatusCode: 403 },
+      message: 'Access Denied',
+    });
+    const { failedManifest, failed } = await write();
+    expect(failed).toEqual([taskOf(7)]);
+    expect(failedManifest).toMatchObject({
+      unlisted: [{ batchNo: 0, failed: 1, reason: 's3:GetObject on s3://exports/FAILED_0 failed: AccessDenied' }],
+    });
+  });
+
   it('waits for a segment that only cannot be asked for now', async () => {
     const slowDown = Object.assign(new Error('slow down'), { name: 'SlowDown' });
     objects['segment-0'] = slowDown;
-    await expect(write()).rejects.toBe(slowDown);
+    await expect(write()).rejects.toMatchObject({
+      code: 'SlowDown',
+      mayPass: true,
+      call: { bucket: 'exports', key: 'segment-0', permission: 's3:GetObject' },
+    });
   });
 });

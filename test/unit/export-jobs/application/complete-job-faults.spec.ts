@@ -13,13 +13,12 @@ function setUp(job: ExportJobEntity) {
   const finisher = aFinisher();
   finisher.jobs.put(job);
   finisher.batches.rows = [aSummary(0), aSummary(1)];
-  /** Finishers, each of a new process, until one says that the job ended. */
+  /** Finishers, each of a new process that has seen the lease of the former one stand still, until one says that the job ended. */
   const insist = async () => {
     for (let tries = 0; tries < 10; tries++) {
-      const outcome = await finisher
-        .another()
-        .complete('job-1')
-        .catch(() => 'failed');
+      const observed = finisher.jobs.get('job-1');
+      const next = finisher.another();
+      const outcome = await (observed.status === 'FINALIZING' ? next.takeOver(observed) : next.complete('job-1')).catch(() => 'failed');
       if (outcome === 'ended') return;
     }
     throw new Error('the job never ended');
@@ -80,11 +79,13 @@ describe.each([
     expect(jobs.get('job-1').status).toBe(status);
   });
 
-  it('is answered once by two finishers that both found it FINALIZING', async () => {
+  it('is answered once by two finishers that both saw a third one fall silent', async () => {
     const outcome = { status, decidedAt: job.updatedAt, decidedBy: 'a process that died' };
     const { jobs, completeJob, another, stepFunctions } = setUp({ ...job, status: 'FINALIZING', outcome });
-    await Promise.all([completeJob.complete('job-1'), another().complete('job-1')]);
+    const observed = jobs.get('job-1');
+    await Promise.all([completeJob.takeOver(observed), another().takeOver(observed)]);
     expect(stepFunctions.answers).toHaveLength(1);
+    expect(stepFunctions.gate.calls.filter((call) => call === 'answerToken')).toHaveLength(1);
     expect(jobs.get('job-1').status).toBe(status);
   });
 
@@ -93,7 +94,7 @@ describe.each([
     ['ended first by the one whose answer was taken', 'answerToken'],
   ] as const)('records the answer of the finisher whose answer was taken, of two that overlap: %s', async (_case, overtaken) => {
     const { jobs, gate, completeJob, another, stepFunctions } = setUp(job);
-    gate.next(overtaken, async () => void (await another().complete('job-1')));
+    gate.next(overtaken, async () => void (await another().takeOver(jobs.get('job-1'))));
     await expect(completeJob.complete('job-1')).resolves.toBe('ended');
     expect(stepFunctions.answers).toHaveLength(1);
     expect(jobs.get('job-1')).toMatchObject({ status, callback: kind });

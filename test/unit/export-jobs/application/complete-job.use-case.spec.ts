@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { aJob, aJobWithoutPlan, anOutcome, aPlan, TOKEN, withoutToken } from '../../../support/builders.js';
+import { StoreError } from '../../../../src/shared/index.js';
 import { settled } from '../../../support/fake-clock.js';
 import { aFinisher, aSummary } from '../../../support/finisher.js';
 
@@ -127,9 +128,58 @@ describe('CompleteJobUseCase.complete', () => {
     await f.completeJob.stop();
     await expect(interrupted).resolves.toBe('interrupted');
     expect(f.jobs.get('job-1')).toMatchObject({ status: 'FINALIZING', taskToken: TOKEN });
-    await expect(f.another().complete('job-1')).resolves.toBe('ended');
+    await expect(f.another().takeOver(f.jobs.get('job-1'))).resolves.toBe('ended');
     expect(f.stepFunctions.answers).toHaveLength(1);
     expect(f.clock.sleepers).toBe(0);
+  });
+});
+
+describe('options.failFast', () => {
+  const early = (over: Parameters<typeof aJob>[0] = {}) => aJob({ failFast: true, completedTasks: 3, failedTasks: 1, ...over });
+  beforeEach(() => {
+    f.batches.rows = [aSummary(0, { completed: 4, failed: 1 }), aSummary(1, { status: 'running' })];
+  });
+
+  it.each(['DOWNLOADING', 'PROCESSING'] as const)(
+    'ends a job there and then whose failures exceed its tolerance for good: in %s',
+    async (status) => {
+      f.jobs.put(early({ status }));
+      await expect(f.completeJob.complete('job-1')).resolves.toBe('ended');
+      expect(f.batches.rows[1]?.status).toBe('cancelled');
+      expect(f.stepFunctions.answers).toMatchObject([{ error: 'JobCompletedWithFailures' }]);
+      expect(JSON.parse(f.stepFunctions.answers[0]?.cause ?? '')).toMatchObject({
+        message: expect.stringContaining('options.failFast') as unknown,
+        totalTasks: 10,
+        completedTasks: 3,
+        failedTasks: 1,
+        result: { key: 'run-1/manifest.json' },
+      });
+      expect(f.jobs.get('job-1')).toMatchObject({ status: 'FAILED', outcome: { partial: true } });
+    },
+  );
+
+  it('begins with the count that shows it, whose batch waits for nothing', async () => {
+    f.jobs.put(early());
+    f.completeJob.helpAfter({ kind: 'counted', job: f.jobs.get('job-1') });
+    await f.completeJob.idle();
+    expect(f.jobs.get('job-1').status).toBe('FAILED');
+  });
+
+  it.each([
+    ['without it', early({ failFast: false })],
+    ['within its tolerance', early({ tolerance: { count: 1 } })],
+  ])('lets a job go on %s', async (_case, job) => {
+    f.jobs.put(job);
+    await expect(f.completeJob.complete('job-1')).resolves.toBe('not-yet');
+  });
+
+  it('is answered by a successor as it was decided, although not every batch is final', async () => {
+    f.jobs.put(early());
+    f.gate.crashAfter(2);
+    await expect(f.completeJob.complete('job-1')).rejects.toThrow();
+    f.gate.restart();
+    await expect(f.another().takeOver(f.jobs.get('job-1'))).resolves.toBe('ended');
+    expect(f.jobs.get('job-1')).toMatchObject({ status: 'FAILED', callback: 'failure' });
   });
 });
 
@@ -153,6 +203,19 @@ describe('CompleteJobUseCase.fail', () => {
     expect(f.stepFunctions.answers).toMatchObject([{ error: 'JobStalled' }]);
   });
 
+  it('DestinationRefused ends a job whose batches still run, and whose manifest cannot be written either', async () => {
+    f.jobs.put(aJob({ completedTasks: 3 }));
+    f.batches.rows = [aSummary(0), aSummary(1, { status: 'running' })];
+    const call = { bucket: 'exports', key: 'run-1/manifest.json', permission: 's3:PutObject' };
+    f.results.failsWith = new StoreError(call, 'AccessDenied', { mayPass: false });
+    const ended = f.completeJob.fail('job-1', { code: 'DestinationRefused', message: 'no s3:PutObject' });
+    await f.clock.advance(5_000);
+    await expect(ended).resolves.toBe('ended');
+    expect(f.batches.rows[1]?.status).toBe('cancelled');
+    expect(f.stepFunctions.answers).toMatchObject([{ kind: 'failure', error: 'DestinationRefused' }]);
+    expect(f.jobs.get('job-1')).toMatchObject({ status: 'FAILED', error: { code: 'DestinationRefused' } });
+  });
+
   it('is cancelled rather than failed when it was asked to end', async () => {
     await f.completeJob.fail('job-1', { code: 'ExportCancelled', message: 'asked' });
     expect(f.jobs.get('job-1').status).toBe('CANCELLED');
@@ -165,17 +228,16 @@ describe('CompleteJobUseCase.fail', () => {
     expect(f.jobs.get('job-1')).toMatchObject({ status: 'FAILED', completedTasks: 4 });
   });
 
-  it('goes on with the outcome that another finisher has decided', async () => {
+  it('finds the job ended that another finisher has decided and answered meanwhile', async () => {
     f.gate.next('beginFinalizing', async () => void (await f.another().complete('job-1')));
     await expect(f.completeJob.fail('job-1', ERROR)).resolves.toBe('ended');
     expect(f.stepFunctions.answers).toMatchObject([{ kind: 'success' }]);
   });
 
-  it('goes on with the outcome of a finisher that died while it answered', async () => {
+  it('leaves a job alone that another finisher answers', async () => {
     f.jobs.put(aJob({ ...WHOLE, status: 'FINALIZING', outcome: anOutcome() }));
-    await expect(f.completeJob.fail('job-1', ERROR)).resolves.toBe('ended');
-    expect(f.stepFunctions.answers).toMatchObject([{ kind: 'success' }]);
-    expect(f.jobs.get('job-1').status).toBe('COMPLETED');
+    await expect(f.completeJob.fail('job-1', ERROR)).resolves.toBe('held');
+    expect(f.stepFunctions.answers).toEqual([]);
   });
 
   it('writes nothing when the job is not any more what the failure is about', async () => {

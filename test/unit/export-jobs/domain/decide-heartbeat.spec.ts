@@ -7,9 +7,10 @@ const LIMITS = { repairAfterMs: 120_000, stallTimeoutMs: 600_000 };
 const whole = { completedTasks: 9, failedTasks: 1 };
 const LONG = FINALIZING_STUCK_MS + 1;
 
-/** Unchanged for so many milliseconds. */
+/** Unchanged for so many milliseconds; its finisher has never renewed its lease. */
 const seen = (inStatusMs: number, noProgressMs = 0, quietMs = noProgressMs): JobSeen => ({
   statusSince: NOW - inStatusMs,
+  leaseSince: NOW - inStatusMs,
   progressSince: NOW - noProgressMs,
   aliveSince: NOW - quietMs,
   cannotFinish: false,
@@ -29,6 +30,12 @@ describe('decideHeartbeat', () => {
     ['leaves a finisher its minute', aJob({ ...whole, status: 'FINALIZING' }), seen(FINALIZING_STUCK_MS), { beat: true, care: 'none' }],
     ['takes over from a finisher seen for more than a minute', aJob({ status: 'FINALIZING' }), seen(LONG), { beat: true, care: 'finish' }],
     [
+      'One finisher: leaves a finisher alone that renews its lease, however long it takes',
+      aJob({ status: 'FINALIZING' }),
+      { ...seen(900_000), leaseSince: NOW - FINALIZING_STUCK_MS },
+      { beat: true, care: 'none' },
+    ],
+    [
       'never takes a job that is answered for a stalled one',
       aJob({ status: 'FINALIZING' }),
       seen(0, 900_000),
@@ -37,6 +44,13 @@ describe('decideHeartbeat', () => {
     ['beats a job whose finisher waits for a batch', aJob({ status: 'FINALIZING' }), stuck(599_999), { beat: true, care: 'finish' }],
     ['beats a job that cannot be finished no more', aJob({ status: 'FINALIZING' }), stuck(600_000), { beat: false, care: 'finish' }],
     ['beats a job that is settled for longer than that', aJob({ status: 'FINALIZING' }), seen(900_000), { beat: true, care: 'finish' }],
+    ['fails fast once a failure cannot be tolerated', aJob({ failFast: true, failedTasks: 1 }), seen(0), { beat: true, care: 'finish' }],
+    [
+      'fails fast out of an expansion, too',
+      aJob({ failFast: true, failedTasks: 1, status: 'PROCESSING' }),
+      seen(0),
+      { beat: true, care: 'finish' },
+    ],
     ['leaves a job its two minutes', aJob(), seen(0, 119_999), { beat: true, care: 'none' }],
     ['repairs a job without progress, and beats it', aJob(), seen(0, 120_000), { beat: true, care: 'repair' }],
     ['repairs an expansion without progress', aJobWithoutPlan(), seen(0, 120_000), { beat: true, care: 'repair' }],

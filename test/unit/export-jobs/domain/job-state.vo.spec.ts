@@ -57,6 +57,28 @@ describe('JobStateVO', () => {
     expect(stateOf(7, 3, 10, { count: 1, percentage: 20 }).failure?.message).toContain('3 of 10 tasks failed; tolerated: 1 tasks and 20 %');
   });
 
+  it.each([
+    ['a failure without any tolerance', 1, {}, true],
+    ['no failure', 0, {}, false],
+    ['as many failures as tolerated by count', 2, { count: 2 }, false],
+    ['one more than tolerated by count', 3, { count: 2 }, true],
+    ['a share of the whole job that the rest may still dilute', 2, { percentage: 20 }, false],
+    ['more than the share of the whole job', 3, { percentage: 20 }, true],
+    ['over one of two bounds', 3, { count: 1, percentage: 50 }, true],
+  ])('options.failFast: with 4 of 10 tasks counted, judges %s', (_name, failed, tolerance, early) => {
+    const job = aJob({ completedTasks: 4 - failed, failedTasks: failed, tolerance });
+    expect(JobStateVO.of(job).failsEarly).toBe(false);
+    const state = JobStateVO.of({ ...job, failFast: true });
+    expect([state.failsEarly, state.isDecided]).toEqual([early, early]);
+    if (early) expect(state.failure?.message).toContain('ended early because of options.failFast: 4/10 (40%) of its tasks are counted');
+  });
+
+  it('options.failFast: a job whose counts add up ends as ever', () => {
+    const state = JobStateVO.of(aJob({ completedTasks: 9, failedTasks: 1, failFast: true }));
+    expect([state.failsEarly, state.isDecided]).toEqual([false, true]);
+    expect(state.failure?.message).not.toContain('failFast');
+  });
+
   it('has ended in the three final statuses only', () => {
     const ended = (['PROCESSING', 'DOWNLOADING', 'FINALIZING', 'COMPLETED', 'FAILED', 'CANCELLED'] as const).filter(
       (status) => JobStateVO.of(aJob({ status })).ended,

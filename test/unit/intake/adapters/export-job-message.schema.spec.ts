@@ -27,6 +27,7 @@ describe('a usable message', () => {
         headers: { a: 'b' },
         expectContentType: 'application/pdf',
         maxConcurrency: 64,
+        failFast: true,
       },
       metadata: { nested: { list: [1, null, 'x'] } },
     };
@@ -98,6 +99,7 @@ describe('an unusable message', () => {
     [{ ...REQUIRED, options: { toleratedFailurePercentage: -1 } }, 'options.toleratedFailurePercentage must be 0 to 100'],
     [{ ...REQUIRED, options: { toleratedFailureCount: 1.5 } }, 'options.toleratedFailureCount'],
     [{ ...REQUIRED, options: { maxConcurrency: 0 } }, 'options.maxConcurrency must be at least 1'],
+    [{ ...REQUIRED, options: { failFast: 'yes' } }, 'options.failFast has the wrong type: it must be of type boolean'],
     [{ ...REQUIRED, options: { toleratedFailures: 1 } }, 'options has unknown keys (toleratedFailures)'],
     [{ ...REQUIRED, options: { headers: { Range: 'x' } } }, 'options.headers holds "Range"'],
     [{ ...REQUIRED, options: { expectContentType: 'pdf' } }, 'options.expectContentType is no media type'],

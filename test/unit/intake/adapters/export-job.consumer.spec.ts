@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { ExportJobConsumer, type JobsQueue } from '../../../../src/intake/adapters/export-job.consumer.js';
 import { VisibilityPort, type ReceivedMessage, type VisibilityOutcome } from '../../../../src/platform/sqs/index.js';
-import { AppError } from '../../../../src/shared/index.js';
+import { AppError, StoreError } from '../../../../src/shared/index.js';
 import { aJob, withoutToken } from '../../../support/builders.js';
 import { settled } from '../../../support/fake-clock.js';
 import { anIntake } from '../../../support/intake.js';
@@ -103,6 +103,23 @@ describe('ExportJobConsumer', () => {
     await handled();
     expect(i.jobs.get('job-1')).toMatchObject({ status: 'DOWNLOADING', plan: { totalTasks: 1 } });
     expect(queue.deleted).toHaveLength(1);
+    await stop();
+  });
+
+  it('answers a request at once whose bucket does not exist, although nothing can be written there', async () => {
+    i.destinations.found = 'missing';
+    i.results.failsWith = new StoreError({ bucket: 'exports', key: 'k', permission: 's3:PutObject' }, 'NoSuchBucket', { mayPass: false });
+    queue.put(MESSAGE);
+    await eventually(async () => {
+      await i.clock.advance(1_000);
+      return queue.deleted.length === 1;
+    });
+    expect(i.stepFunctions.answers).toMatchObject([{ taskToken: MESSAGE.taskToken, error: 'InvalidExportRequest' }]);
+    expect(JSON.parse(i.stepFunctions.answers[0]?.cause ?? '')).toMatchObject({
+      message: expect.stringContaining('destination.bucket exports does not exist') as unknown,
+    });
+    expect(i.jobs.get('job-1')).toMatchObject({ status: 'FAILED', callback: 'failure', resultsNotWritten: { code: 'NoSuchBucket' } });
+    expect(i.deadLetters.copies).toMatchObject([{ reason: expect.stringContaining('does not exist') as unknown }]);
     await stop();
   });
 

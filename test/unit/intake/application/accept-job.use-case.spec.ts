@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { aJob, aJobWithoutPlan, aPlan, aRequest, anOutcome, TOKEN, withoutToken } from '../../../support/builders.js';
 import { anIntake } from '../../../support/intake.js';
+import { StoreError } from '../../../../src/shared/index.js';
 import { settled } from '../../../support/fake-clock.js';
 
 const NEW = 'token-of-the-second-attempt';
@@ -58,6 +59,40 @@ describe('a new job', () => {
     await expect(accept()).rejects.toThrow('lost');
     await expect(accept()).resolves.toBe('expand');
     expect(job().attempt).toBe(1);
+  });
+});
+
+describe('the bucket of a request', () => {
+  it('that is missing is told at once, after the first beat', async () => {
+    i.destinations.found = 'missing';
+    await expect(accept()).rejects.toMatchObject({
+      code: 'DESTINATION_MISSING',
+      disposition: 'reject',
+      message: expect.stringMatching(/destination\.bucket exports does not exist \(NoSuchBucket\): create it/) as unknown,
+    });
+    expect(i.stepFunctions.heartbeats).toEqual([TOKEN]);
+    expect(i.gate.calls).not.toContain('saveRequest');
+  });
+
+  it('that is found missing only when the request is saved is told in the same way', async () => {
+    i.results.failsWith = new StoreError({ bucket: 'exports', key: 'k', permission: 's3:PutObject' }, 'NoSuchBucket', { mayPass: false });
+    await expect(accept()).rejects.toMatchObject({ code: 'DESTINATION_MISSING', disposition: 'reject' });
+  });
+
+  it('that cannot be told holds nobody up', async () => {
+    i.destinations.found = 'unknown';
+    await expect(accept()).resolves.toBe('expand');
+  });
+
+  it('is not looked at again once the job is planned', async () => {
+    i.destinations.found = 'missing';
+    i.jobs.put(aJob({ status: 'PROCESSING' }));
+    await expect(accept()).resolves.toBe('expand');
+  });
+
+  it('that closes itself to the request lets the message come again', async () => {
+    i.results.failsWith = new StoreError({ bucket: 'exports', key: 'k', permission: 's3:PutObject' }, 'AccessDenied', { mayPass: false });
+    await expect(accept()).rejects.toMatchObject({ code: 'AccessDenied' });
   });
 });
 
@@ -214,10 +249,11 @@ describe('another token', () => {
     expect(i.stepFunctions.answers).toEqual([]);
   });
 
-  it('FINALIZING: never replace; it helps to finish and then acts on the end', async () => {
+  it('FINALIZING: never replace; it waits for its finisher and then acts on the end', async () => {
     i.jobs.put(aJob({ status: 'FINALIZING', outcome: anOutcome(), plan: aPlan(ENDED) }));
     i.stepFunctions.close(TOKEN);
     const accepted = accept({ taskToken: NEW });
+    await i.completeJob.takeOver(job());
     await i.clock.advance(1_000);
     await expect(accepted).resolves.toBe('acknowledge');
     expect(i.gate.calls).not.toContain('replaceToken');
@@ -226,7 +262,6 @@ describe('another token', () => {
   });
 
   it('FINALIZING: it looks ever less often, keeps its token alive, and after a minute the message comes again', async () => {
-    // A batch row that is not there keeps every finisher from its end.
     i.jobs.put(aJob({ status: 'FINALIZING', outcome: anOutcome() }));
     const accepted = expect(accept({ taskToken: NEW })).rejects.toMatchObject({ code: 'JOB_STILL_FINALIZING', disposition: 'yield' });
     await i.clock.advance(61_000);
@@ -236,28 +271,6 @@ describe('another token', () => {
     expect(i.stepFunctions.heartbeats).toEqual(Array.from({ length: 8 }, () => NEW));
     expect(i.clock.sleepers).toBe(0);
     expect(i.stepFunctions.answers).toEqual([]);
-  });
-
-  it('FINALIZING: it is not held for the hours that an unusable key may take; the finish goes on without it', async () => {
-    i.jobs.put(aJob({ status: 'FINALIZING', outcome: anOutcome(), plan: aPlan(ENDED) }));
-    i.stepFunctions.keyUnusable = true;
-    const accepted = expect(accept({ taskToken: NEW })).rejects.toMatchObject({ code: 'JOB_STILL_FINALIZING', disposition: 'yield' });
-    await i.clock.advance(62_000);
-    await accepted;
-    expect(job().status).toBe('FINALIZING');
-    i.stepFunctions.keyUnusable = false;
-    await i.clock.advance(20_000);
-    expect(job().status).toBe('COMPLETED');
-    expect(i.stepFunctions.answers).toMatchObject([{ taskToken: TOKEN, kind: 'success' }]);
-  });
-
-  it('FINALIZING: a finish that fails by the way is only said', async () => {
-    i.jobs.put(aJob({ status: 'FINALIZING', outcome: anOutcome(), plan: aPlan(ENDED) }));
-    i.gate.next('writeManifest', 'unavailable');
-    const accepted = accept({ taskToken: NEW });
-    await i.clock.advance(2_000);
-    await expect(accepted).resolves.toBe('acknowledge');
-    expect(i.logger.messages('warn')).toEqual(['Job could not be finished by the way; the orchestrator tries again']);
   });
 
   it('is answered as a completed job was', async () => {
@@ -300,6 +313,7 @@ describe('another token', () => {
     const error = { code: 'JobCompletedWithFailures', message: '1 failed' } as const;
     i.jobs.put(aJob({ status: 'FINALIZING', outcome: anOutcome({ status: 'FAILED', error }), plan: aPlan(ENDED) }));
     const accepted = accept({ taskToken: NEW });
+    await i.completeJob.takeOver(job());
     await i.clock.advance(1_000);
     await expect(accepted).resolves.toBe('expand');
     expect(i.stepFunctions.answers).toMatchObject([{ taskToken: TOKEN, kind: 'failure' }]);

@@ -191,7 +191,7 @@ describe('Finisher gives up unless all rows are final and of its run: a late fin
     const late = w.work(...FAILING);
     const paused = await isPaused;
     await paused.reached;
-    await w.finisher().complete('job-1');
+    await w.finisher().takeOver(w.job());
     const manifest = w.results.objects.get('run-1/manifest.json');
     expect(w.job().status).toBe('FAILED');
     await w.take(SECOND);
@@ -225,7 +225,7 @@ describe('a late canceller of the former run', () => {
       const paused = pauseAt(call, ...earlier);
       const late = w.cancelJob.cancel('job-1', 'enough');
       await paused.reached;
-      await w.finisher().complete('job-1');
+      await w.finisher().takeOver(w.job());
       const manifest = w.results.objects.get('run-1/manifest.json');
       expect(w.job()).toMatchObject({ status: 'CANCELLED', run: 1 });
       await w.take(SECOND);
