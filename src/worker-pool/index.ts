@@ -3,4 +3,5 @@ export { SourceReader, type OpenSourceOptions, type SourceStream } from './adapt
 export { UploadRuleCheck } from './adapters/upload-rule-check.js';
 export { TransferPool, type RunTaskOptions } from './application/transfer-pool.port.js';
 export { MAX_RETRY_AFTER_MS } from './domain/http-response.js';
+export { TransferError } from './domain/transfer-error.js';
 export { type TaskFailure, type TaskOutcome, type TransferTask } from './domain/transfer-task.js';

@@ -2,6 +2,7 @@ import type { Mutation } from './mutation.js';
 import { BATCH_MUTATIONS } from './rules/batch.js';
 import { COUNTING_MUTATIONS } from './rules/counting.js';
 import { FLEET_MUTATIONS } from './rules/fleet.js';
+import { INTAKE_MUTATIONS } from './rules/intake.js';
 import { RECLAIM_MUTATIONS } from './rules/reclaim.js';
 import { REOPENING_MUTATIONS } from './rules/reopening.js';
 import { REPAIR_MUTATIONS } from './rules/repair.js';
@@ -13,6 +14,7 @@ export const MUTATIONS: readonly Mutation[] = [
   ...BATCH_MUTATIONS,
   ...RECLAIM_MUTATIONS,
   ...TOKEN_MUTATIONS,
+  ...INTAKE_MUTATIONS,
   ...REOPENING_MUTATIONS,
   ...REPAIR_MUTATIONS,
   ...FLEET_MUTATIONS,
