@@ -30,6 +30,7 @@ export interface Configuration {
     readonly retentionDays: number;
     readonly batchSize: number;
     readonly intakeConcurrency: number;
+    readonly maxOpenLists: number;
   };
   readonly access: {
     readonly destinationBuckets: readonly string[];
@@ -116,6 +117,7 @@ function toConfiguration(env: Environment): Configuration {
       retentionDays: env.JOB_RETENTION_DAYS,
       batchSize: env.BATCH_SIZE,
       intakeConcurrency: env.INTAKE_CONCURRENCY,
+      maxOpenLists: env.MAX_OPEN_LISTS,
     },
     access: {
       destinationBuckets: env.ALLOWED_DESTINATION_BUCKETS,

@@ -27,6 +27,7 @@ export interface Environment {
   ALLOWED_SOURCE_CIDRS: string[];
   ALLOWED_SOURCE_PORTS: number[];
   INTAKE_CONCURRENCY: number;
+  MAX_OPEN_LISTS: number;
   BATCH_SIZE: number;
   STATUS_SHARDS: number;
   JOB_RETENTION_DAYS: number;
@@ -105,6 +106,7 @@ export const validationSchema = Joi.object<Environment>({
   ALLOWED_SOURCE_PORTS: list(port).default([]),
 
   INTAKE_CONCURRENCY: count.max(64).default(4),
+  MAX_OPEN_LISTS: count.max(1_000).default(128),
   BATCH_SIZE: count.max(10_000).default(100),
   STATUS_SHARDS: count.max(64).default(4),
   JOB_RETENTION_DAYS: count.default(30),

@@ -7,10 +7,12 @@ import {
   CompleteJobUseCase,
   JobResultsPort,
   JobStateRepositoryPort,
+  LiveCoordinatorsPort,
   ReopenJobUseCase,
   SettleTokenService,
   TaskHeartbeatService,
 } from '../export-jobs/index.js';
+import { FleetRecordsModule } from '../fleet/fleet-records.module.js';
 import { AwsClients } from '../platform/index.js';
 import { SqsQueue, SqsVisibilityAdapter } from '../platform/sqs/index.js';
 import { AppLogger, Clock, Metrics } from '../shared/index.js';
@@ -18,6 +20,7 @@ import { SourceReader } from '../worker-pool/index.js';
 import { WorkerPoolModule } from '../worker-pool/worker-pool.module.js';
 import { ExportJobConsumer } from './adapters/export-job.consumer.js';
 import { S3DestinationAdapter } from './adapters/s3-destination.adapter.js';
+import { JobHandOn } from './adapters/job-hand-on.js';
 import { S3SegmentWriterAdapter } from './adapters/s3-segment-writer.adapter.js';
 import { SpoolingManifestAdapter } from './adapters/spooling-manifest.adapter.js';
 import { SqsDeadLetterAdapter } from './adapters/sqs-dead-letter.adapter.js';
@@ -25,12 +28,17 @@ import { AcceptJobUseCase } from './application/accept-job.use-case.js';
 import { DeadLetterPort } from './application/dead-letter.port.js';
 import { DestinationPort } from './application/destination.port.js';
 import { ExpandJobUseCase } from './application/expand-job.use-case.js';
+import { ExpansionTurns } from './application/expansion-turns.js';
 import { ManifestPort } from './application/manifest.port.js';
+import { OpenLists } from './application/open-lists.js';
+import { PlanExpansionUseCase, type IntakeCapacity } from './application/plan-expansion.use-case.js';
 import { RejectMessageUseCase } from './application/reject-message.use-case.js';
 import { SegmentWriterPort } from './application/segment-writer.port.js';
 
+const INTAKE_CAPACITY = Symbol('IntakeCapacity');
+
 @Module({
-  imports: [ExportJobsModule, BatchesModule, WorkerPoolModule],
+  imports: [ExportJobsModule, BatchesModule, FleetRecordsModule, WorkerPoolModule],
   providers: [
     {
       provide: ManifestPort,
@@ -77,6 +85,14 @@ import { SegmentWriterPort } from './application/segment-writer.port.js';
       ) => new AcceptJobUseCase(jobs, results, destinations, heartbeats, settler, reopenJob, stepFunctions, clock, logger),
     },
     {
+      provide: INTAKE_CAPACITY,
+      inject: [CONFIGURATION, Clock],
+      useFactory: ({ exports }: Configuration, clock: Clock): IntakeCapacity => ({
+        turns: new ExpansionTurns(exports.intakeConcurrency),
+        lists: new OpenLists(exports.maxOpenLists, clock),
+      }),
+    },
+    {
       provide: ExpandJobUseCase,
       inject: [
         JobStateRepositoryPort,
@@ -84,6 +100,7 @@ import { SegmentWriterPort } from './application/segment-writer.port.js';
         SegmentWriterPort,
         EnqueueBatchesUseCase,
         CompleteJobUseCase,
+        INTAKE_CAPACITY,
         CONFIGURATION,
         Clock,
         AppLogger,
@@ -94,10 +111,14 @@ import { SegmentWriterPort } from './application/segment-writer.port.js';
         segments: SegmentWriterPort,
         batches: EnqueueBatchesUseCase,
         completeJob: CompleteJobUseCase,
+        capacity: IntakeCapacity,
         { exports }: Configuration,
         clock: Clock,
         logger: AppLogger,
-      ) => new ExpandJobUseCase(jobs, manifests, segments, batches, completeJob, exports, clock, logger),
+      ) => {
+        const planExpansion = new PlanExpansionUseCase({ jobs, manifests, segments }, capacity, exports, logger);
+        return new ExpandJobUseCase(planExpansion, capacity, { jobs, batches, completeJob, clock, logger });
+      },
     },
     {
       provide: ExportJobConsumer,
@@ -109,6 +130,8 @@ import { SegmentWriterPort } from './application/segment-writer.port.js';
         RejectMessageUseCase,
         CompleteJobUseCase,
         JobStateRepositoryPort,
+        LiveCoordinatorsPort,
+        INTAKE_CAPACITY,
         Clock,
         AppLogger,
         Metrics,
@@ -121,11 +144,15 @@ import { SegmentWriterPort } from './application/segment-writer.port.js';
         rejectMessage: RejectMessageUseCase,
         completeJob: CompleteJobUseCase,
         jobs: JobStateRepositoryPort,
+        coordinators: LiveCoordinatorsPort,
+        { lists }: IntakeCapacity,
         clock: Clock,
         logger: AppLogger,
         metrics: Metrics,
-      ) =>
-        new ExportJobConsumer(
+      ) => {
+        const queue = new SqsQueue(sqs, configuration.queues.jobsUrl, clock);
+        const handOn = new JobHandOn(queue, coordinators, lists, logger);
+        return new ExportJobConsumer(
           {
             defaults: {
               bucket: configuration.exports.bucket,
@@ -134,14 +161,14 @@ import { SegmentWriterPort } from './application/segment-writer.port.js';
                 ? {}
                 : { manifestUriTemplate: configuration.exports.manifestUriTemplate }),
             },
-            intakeConcurrency: configuration.exports.intakeConcurrency,
             visibility: configuration.visibility,
           },
-          new SqsQueue(sqs, configuration.queues.jobsUrl, clock),
+          queue,
           new SqsVisibilityAdapter(sqs),
-          { acceptJob, expandJob, rejectMessage, completeJob, jobs },
+          { acceptJob, expandJob, rejectMessage, completeJob, jobs, handOn },
           { clock, logger, metrics },
-        ),
+        );
+      },
     },
   ],
   exports: [ExportJobConsumer],

@@ -23,7 +23,11 @@ import { PromMetricsService } from './prom-metrics.service.js';
     },
     PromMetricsService,
     { provide: Metrics, useExisting: PromMetricsService },
-    { provide: AwsClients, inject: [CONFIGURATION], useFactory: (configuration: Configuration) => new AwsClients(configuration.aws) },
+    {
+      provide: AwsClients,
+      inject: [CONFIGURATION],
+      useFactory: ({ aws, exports }: Configuration) => new AwsClients(aws, exports.maxOpenLists),
+    },
     {
       provide: Lifecycle,
       inject: [CONFIGURATION, Clock, AppLogger, AwsClients],

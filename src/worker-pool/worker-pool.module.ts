@@ -17,7 +17,11 @@ import { TransferPool } from './application/transfer-pool.port.js';
         new PoolManagerService(configuration, logger, { metrics }),
     },
     { provide: TransferPool, useExisting: PoolManagerService },
-    { provide: SourceReader, inject: [CONFIGURATION], useFactory: (configuration: Configuration) => new SourceReader(configuration) },
+    {
+      provide: SourceReader,
+      inject: [CONFIGURATION],
+      useFactory: (configuration: Configuration) => new SourceReader(configuration, configuration.exports.maxOpenLists),
+    },
     {
       provide: UploadRuleCheck,
       inject: [CONFIGURATION, AwsClients, AppLogger],

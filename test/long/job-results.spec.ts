@@ -14,6 +14,7 @@ import type { ManifestTask } from '../../src/intake/domain/manifest-task.js';
 import { utf8Bytes } from '../../src/intake/domain/object-key.js';
 import { readLines, readText } from '../../src/platform/s3/index.js';
 import { chunksOf } from '../../src/shared/index.js';
+import { aManifestReading } from '../support/manifest-reading.js';
 import { aJob, aPlan, aRequest } from '../support/builders.js';
 import { aFinisher, aSummary } from '../support/finisher.js';
 import { BUCKET, MIB, startS3, type S3UnderTest } from '../integration/local-aws/s3-support.js';
@@ -145,8 +146,7 @@ describe('a job of 100,000 files with keys as long as can be, of which two in fi
     expect(lines.length).toBe(FAILED.length);
     expect(lines.findIndex((line, at) => line !== JSON.stringify(taskOf(FAILED[at] ?? -1)))).toBe(-1);
     const open = () => Promise.resolve(Readable.from([Buffer.from(lines.slice(0, 1_000).join('\n'))]));
-    const { signal } = new AbortController();
-    const again = await Readable.from(readManifest(open, { prefix: destination.prefix, signal })).toArray();
+    const again = await Readable.from(readManifest(open, aManifestReading({ prefix: destination.prefix }))).toArray();
     expect(again.flat()).toHaveLength(1_000);
     expect(succeeded.logger.events.filter(({ level }) => level === 'error')).toEqual([]);
   });

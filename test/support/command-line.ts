@@ -62,7 +62,14 @@ export async function run(args: string[], services: Partial<Services> = {}) {
     jobsQueue: { send: async () => undefined },
     reclaimIntervalMs: 15_000,
     clients: { s3: { send }, stepFunctions: { send } } as unknown as Services['clients'],
-    settings: { bucket: 'bucket', stateMachineArn: 'arn:machine', retentionDays: 30, batchSize: 100, intakeConcurrency: 4 },
+    settings: {
+      bucket: 'bucket',
+      stateMachineArn: 'arn:machine',
+      retentionDays: 30,
+      batchSize: 100,
+      intakeConcurrency: 4,
+      maxOpenLists: 128,
+    },
     close: async () => void closed++,
     ...services,
   });

@@ -9,6 +9,9 @@ import { SettleTokenService } from '../../src/export-jobs/application/settle-tok
 import { TaskHeartbeatService } from '../../src/export-jobs/application/task-heartbeat.service.js';
 import { AcceptJobUseCase } from '../../src/intake/application/accept-job.use-case.js';
 import { ExpandJobUseCase } from '../../src/intake/application/expand-job.use-case.js';
+import { ExpansionTurns } from '../../src/intake/application/expansion-turns.js';
+import { OpenLists } from '../../src/intake/application/open-lists.js';
+import { PlanExpansionUseCase } from '../../src/intake/application/plan-expansion.use-case.js';
 import { RejectMessageUseCase } from '../../src/intake/application/reject-message.use-case.js';
 import { FakeBatchQueue } from './fakes/fake-batch-ports.js';
 import { FakeDeadLetters, FakeDestinations, FakeManifest, FakeSegmentWriter } from './fakes/fake-intake-ports.js';
@@ -22,7 +25,7 @@ import { RecordingMetrics } from './fakes/recording-metrics.js';
 import { FakeClock } from './fake-clock.js';
 
 /** Everything that takes a job message in, on fakes that share one gate. `expander(batchSize)` is one of another process. */
-export function anIntake({ heartbeatEnabled = true, maxBeatsPerSecond = Infinity } = {}) {
+export function anIntake({ heartbeatEnabled = true, maxBeatsPerSecond = Infinity, maxOpenLists = 128 } = {}) {
   const gate = new Gate();
   const clock = new FakeClock();
   const logger = new RecordingLogger();
@@ -42,8 +45,11 @@ export function anIntake({ heartbeatEnabled = true, maxBeatsPerSecond = Infinity
   const cancelJob = new CancelJobUseCase(jobs, jobBatches, completeJob, logger, metrics);
   const heartbeats = new TaskHeartbeatService({ maxBeatsPerSecond }, stepFunctions, jobs, cancelJob, clock, logger, metrics);
   const enqueueBatches = new EnqueueBatchesUseCase(batches, queue, jobBatches, new JobCounterService(jobs));
-  const expander = (batchSize: number) =>
-    new ExpandJobUseCase(jobs, manifest, segments, enqueueBatches, completeJob, { batchSize }, clock, logger);
+  const capacity = { turns: new ExpansionTurns(4), lists: new OpenLists(maxOpenLists, clock) };
+  const expander = (batchSize: number) => {
+    const planExpansion = new PlanExpansionUseCase({ jobs, manifests: manifest, segments }, capacity, { batchSize }, logger);
+    return new ExpandJobUseCase(planExpansion, capacity, { jobs, batches: enqueueBatches, completeJob, clock, logger });
+  };
   const reopenJob = new ReopenJobUseCase(jobs, jobBatches, logger);
   const acceptJob = new AcceptJobUseCase(jobs, results, destinations, heartbeats, settler, reopenJob, { heartbeatEnabled }, clock, logger);
   const rejectMessage = new RejectMessageUseCase(settler, deadLetters, logger);
@@ -61,6 +67,7 @@ export function anIntake({ heartbeatEnabled = true, maxBeatsPerSecond = Infinity
     segments,
     deadLetters,
     destinations,
+    capacity,
   };
   /** What becomes of a message once its token is answered, where that is what is left to do. */
   const acceptAndAnswer = async (request: ExportRequest, signal: AbortSignal): Promise<'expand' | 'acknowledge'> => {

@@ -45,7 +45,8 @@ export function aReopeningWorld() {
 
   const take = async (taskToken: string = TOKEN): Promise<void> => {
     const request = aRequest({ taskToken });
-    if ((await intake.acceptAndAnswer(request, running)) === 'expand') await intake.expandJob.expand(request, running);
+    if ((await intake.acceptAndAnswer(request, running)) === 'expand')
+      await intake.expandJob.expand(request, running, () => Promise.resolve(false));
   };
 
   /** The messages of the batches queue, each once. */

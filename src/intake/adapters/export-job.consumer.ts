@@ -9,12 +9,14 @@ import {
   type VisibilityPort,
 } from '../../platform/sqs/index.js';
 import { AppError, retryUntil, toLoggable, type AppLogger, type Clock, type Metrics } from '../../shared/index.js';
+import { TransferError } from '../../worker-pool/index.js';
 import { DESTINATION_MISSING, type AcceptJobUseCase } from '../application/accept-job.use-case.js';
-import { MANIFEST_REJECTED, type ExpandJobUseCase } from '../application/expand-job.use-case.js';
-import { ExpansionTurns } from '../application/expansion-turns.js';
+import type { ExpandJobUseCase } from '../application/expand-job.use-case.js';
+import { MANIFEST_REJECTED } from '../application/plan-expansion.use-case.js';
 import type { RejectMessageUseCase } from '../application/reject-message.use-case.js';
 import type { ExportRequest } from '../domain/export-request.js';
 import { parseExportJobMessage } from './export-job-message.schema.js';
+import type { JobHandOn } from './job-hand-on.js';
 import { ManifestError } from './manifest/index.js';
 import { resolveExportRequest, type RequestDefaults } from './resolve-export-request.js';
 
@@ -34,7 +36,6 @@ const COME_BACK_S = 10;
 
 export interface ConsumerSettings {
   defaults: RequestDefaults;
-  intakeConcurrency: number;
   visibility: { intervalMs: number; timeoutS?: number };
 }
 
@@ -44,6 +45,7 @@ export interface ConsumerUseCases {
   rejectMessage: RejectMessageUseCase;
   completeJob: CompleteJobUseCase;
   jobs: JobStateRepositoryPort;
+  handOn: JobHandOn;
 }
 
 export type JobsQueue = Pick<SqsQueue, 'url' | 'receive' | 'delete' | 'send' | 'attributes' | 'changeVisibilityBatch'>;
@@ -55,7 +57,8 @@ export interface ConsumerTools {
 }
 
 /*
- * receive ─▶ held by a visibility heartbeat ─▶ parse ─▶ accept (first task heartbeat) ─▶ wait for a place ─▶ expand ─▶ delete
+ * receive ─▶ held by a visibility heartbeat ─▶ parse ─▶ accept (first task heartbeat) ─▶ expand ─▶ delete
+ *               │                                │                                           └─ list not opened for 5 s ─▶ copy to the queue ─▶ delete
  *               │                                ├─ unusable ─▶ token failed, copy to the dead-letter queue ─▶ delete
  *               │                                └─ manifest at fault ─▶ job failed, copy ─▶ delete
  *               ├─ lost (someone else has it) ─▶ not deleted: whoever has it goes on where the row says
@@ -63,7 +66,6 @@ export interface ConsumerTools {
  *               └─ shutdown ─▶ made visible at once
  */
 export class ExportJobConsumer implements LifecyclePart {
-  private readonly expansions: ExpansionTurns;
   private readonly stopping = new AbortController();
   private loop: PollLoop | undefined;
   private accepted = 0;
@@ -75,9 +77,7 @@ export class ExportJobConsumer implements LifecyclePart {
     private readonly renewals: VisibilityPort,
     private readonly useCases: ConsumerUseCases,
     private readonly tools: ConsumerTools,
-  ) {
-    this.expansions = new ExpansionTurns(settings.intakeConcurrency, useCases.jobs, tools.clock);
-  }
+  ) {}
 
   async start(): Promise<void> {
     const { clock, logger } = this.tools;
@@ -86,7 +86,7 @@ export class ExportJobConsumer implements LifecyclePart {
     this.loop = new PollLoop({
       name: 'Jobs queue',
       queue: this.queue,
-      // What is accepted waits for nobody's sake: the next message's token must not wait behind it.
+      // Accepted messages do not count against the limit, because a new message must get its first task heartbeat while expansions go on.
       capacity: () => (this.accepted < MAX_ACCEPTED && this.acceptedBytes < MAX_ACCEPTED_BYTES ? MAX_ACCEPTING + this.accepted : 0),
       visibilityTimeoutS: timeoutS,
       handle: (message) => this.handle(message, visibility),
@@ -126,8 +126,12 @@ export class ExportJobConsumer implements LifecyclePart {
       if (held.error !== undefined)
         return this.tools.logger.warn('Job message was lost while it was worked on: another has it', { messageId });
       await this.giveBack(message, error);
+      if (this.stopping.signal.aborted || isYielded(error)) return;
+      // The list's source failed, not this process: the messages of other jobs must not be received any slower for it.
+      if (error instanceof TransferError)
+        return this.tools.logger.warn('The list of a job cannot be read now', { messageId, error: toLoggable(error) });
       // The loop logs it and slows down: cut off from our tables, we must not spend the receives of the whole fleet's messages.
-      if (!this.stopping.signal.aborted && !isYielded(error)) throw error;
+      throw error;
     }
   }
 
@@ -163,13 +167,12 @@ export class ExportJobConsumer implements LifecyclePart {
   }
 
   private async acceptAndExpand(message: ReceivedMessage, request: ExportRequest, signal: AbortSignal): Promise<void> {
-    const { acceptJob, expandJob } = this.useCases;
-    const { jobId } = request;
+    const { acceptJob, expandJob, handOn } = this.useCases;
     try {
       const accepted = await acceptJob.accept(request, signal);
       if (accepted === 'acknowledge') return;
       if (accepted !== 'expand') return await this.whileAccepted(message, accepted.answer);
-      await this.whileAccepted(message, () => this.expansions.run(jobId, signal, () => expandJob.expand(request, signal)));
+      await this.whileAccepted(message, () => expandJob.expand(request, signal, () => handOn.handOn(message, request.jobId)));
       signal.throwIfAborted();
     } catch (error) {
       if (!(error instanceof AppError && REJECTED.includes(error.code))) throw error;

@@ -7,7 +7,7 @@ import { pipeline } from 'node:stream/promises';
 import { GetObjectCommand, type S3Client } from '@aws-sdk/client-s3';
 import { AppError, textLines } from '../../shared/index.js';
 import { SourceReader } from '../../worker-pool/index.js';
-import { ManifestPort, type SpooledManifest } from '../application/manifest.port.js';
+import { ManifestPort, type ManifestReading, type SpooledManifest } from '../application/manifest.port.js';
 import type { ExportRequest, RequestSource } from '../domain/export-request.js';
 import type { ManifestTask } from '../domain/manifest-task.js';
 import { readManifest, type OpenManifest } from './manifest/index.js';
@@ -31,33 +31,27 @@ export class SpoolingManifestAdapter extends ManifestPort {
     super();
   }
 
-  async spool(request: ExportRequest, signal: AbortSignal, onProgress: () => void): Promise<SpooledManifest> {
-    const { source, destination } = request;
+  async spool({ source, destination }: ExportRequest, { signal, turn, onProgress }: ManifestReading): Promise<SpooledManifest> {
     if (source.kind === 'files')
       return { totalTasks: source.files.length, tasks: () => Readable.from(source.files), dispose: () => Promise.resolve() };
     const folder = await mkdtemp(join(tmpdir(), 'export-manifest-'));
-    const file = join(folder, 'tasks.jsonl');
     const dispose = () => rm(folder, { recursive: true, force: true });
-    let totalTasks = 0;
     const { timeoutMs } = this.settings;
-    // A source that drips a byte a minute never stalls, and would keep this place for ever.
+    // A source that drips a byte a minute never stalls, and would keep its job alive for ever.
     const late = new AbortController();
     const limit = setTimeout(() => late.abort(tooSlow(timeoutMs)), timeoutMs);
     const whole = AbortSignal.any([signal, late.signal]);
-    async function* lines(tasks: AsyncIterable<ManifestTask[]>): AsyncIterable<string> {
-      for await (const some of tasks) {
-        totalTasks += some.length;
-        onProgress();
-        yield `${some.map((task) => JSON.stringify(task)).join('\n')}\n`;
-      }
-    }
     try {
       const tasks = readManifest(this.opener(source, whole, onProgress), {
         format: source.format,
         prefix: destination.prefix,
         signal: whole,
+        turn,
+        onProgress,
+        hashesFile: join(folder, 'key-hashes'),
       });
-      await pipeline(lines(tasks), createWriteStream(file), { signal: whole });
+      const file = join(folder, 'tasks.jsonl');
+      const totalTasks = await writeTasks(tasks, file, whole);
       return { totalTasks, tasks: () => readTasks(file), dispose };
     } catch (error) {
       await dispose();
@@ -108,6 +102,19 @@ function tooSlow(timeoutMs: number): AppError {
     `The manifest was not read to its end within ${timeoutMs / 1_000} s: its source is too slow, or TASK_TIMEOUT_MS too short`,
     { disposition: 'reject' },
   );
+}
+
+/** How many there are. */
+async function writeTasks(tasks: AsyncIterable<ManifestTask[]>, file: string, signal: AbortSignal): Promise<number> {
+  let totalTasks = 0;
+  async function* lines(): AsyncIterable<string> {
+    for await (const some of tasks) {
+      totalTasks += some.length;
+      yield `${some.map((task) => JSON.stringify(task)).join('\n')}\n`;
+    }
+  }
+  await pipeline(lines(), createWriteStream(file), { signal });
+  return totalTasks;
 }
 
 async function* readTasks(file: string): AsyncIterable<ManifestTask> {

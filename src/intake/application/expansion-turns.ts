@@ -1,54 +1,95 @@
-import type { JobStateRepositoryPort } from '../../export-jobs/index.js';
-import { Semaphore, type Clock, type MonotonicMs } from '../../shared/index.js';
+import { Semaphore } from '../../shared/index.js';
+import type { ExpansionProgress } from './expansion-progress.js';
+import { interrupted } from './interrupted.js';
 
-/** Well below the time after which a job without progress is looked into. */
-const STAMP_INTERVAL_MS = 30_000;
-/** When no expansion has begun or ended for so long, those that run hang, and who waits for their places waits for nothing. */
-const MOVING_MS = 10 * 60_000;
+/** Tells the job's row that the job waits in line. */
+type Line = Pick<ExpansionProgress, 'whileInLine'>;
 
-/**
- * Lets so many expansions run at a time. One that waits for its turn waits for capacity that exists: its row says so, or the job
- * would be taken for a stalled one. That holds for as long as places change hands.
+/*
+ * A place is the right to work on a list: to parse what has come of it, to write its segments and its rows. INTAKE_CONCURRENCY places bound
+ * the memory and the load of all expansions together.
+ *
+ * Nobody holds a place while waiting for a source: a list that drips, stalls or waits out a Retry-After would keep it from the others. Nobody
+ * works for long in one go either: after each chunk of a list, and after each group of segments, the place goes to whoever has waited longest.
+ * So the places are shared by job, and a job waits for a unit of each of the others at most, however long their lists are.
  */
 export class ExpansionTurns {
   private readonly places: Semaphore;
-  private movedAt: MonotonicMs;
+
+  constructor(concurrency: number) {
+    this.places = new Semaphore(concurrency);
+  }
+
+  /** Runs `work` with a place. @throws AppError `EXPANSION_INTERRUPTED`, without running it, when the signal is aborted before its turn */
+  async run<T>(signal: AbortSignal, line: Line, work: (turn: ExpansionTurn) => Promise<T>): Promise<T> {
+    const turn = new PlacedTurn(this.places, signal, line);
+    try {
+      await turn.begin();
+      return await work(turn);
+    } finally {
+      turn.end();
+    }
+  }
+}
+
+/** One expansion's turn: it has a place, except while it waits. */
+export abstract class ExpansionTurn {
+  /** Gives the place back for the time of a wait, and takes one again, at the end of the line, before it goes on. */
+  abstract whileWaiting<T>(wait: () => Promise<T>): Promise<T>;
+
+  /** Between two units of work: lets those in line go first. */
+  yield(): Promise<void> {
+    return this.whileWaiting(() => Promise.resolve());
+  }
+}
+
+class PlacedTurn extends ExpansionTurn {
+  private readonly over = new AbortController();
+  private readonly signal: AbortSignal;
+  private hasPlace = false;
+  /** Waits that are under way. A parser may read ahead, so that a wait begins while the former one's place is still in line. */
+  private waits = 0;
 
   constructor(
-    concurrency: number,
-    private readonly jobs: Pick<JobStateRepositoryPort, 'find' | 'touchProgress'>,
-    private readonly clock: Clock,
+    private readonly places: Semaphore,
+    signal: AbortSignal,
+    private readonly line: Line,
   ) {
-    this.places = new Semaphore(concurrency);
-    this.movedAt = clock.monotonicMs();
+    super();
+    this.signal = AbortSignal.any([signal, this.over.signal]);
   }
 
-  /** Does not run `work` when the signal is aborted before its turn. */
-  async run(jobId: string, signal: AbortSignal, work: () => Promise<void>): Promise<void> {
-    const begun = new AbortController();
-    const stamping = this.stampUntil(jobId, AbortSignal.any([signal, begun.signal]));
+  begin(): Promise<void> {
+    return this.take();
+  }
+
+  end(): void {
+    this.over.abort();
+    this.giveBack();
+  }
+
+  override async whileWaiting<T>(wait: () => Promise<T>): Promise<T> {
+    this.waits++;
+    this.giveBack();
     try {
-      await this.places.run(signal, async () => {
-        begun.abort();
-        this.movedAt = this.clock.monotonicMs();
-        await work().finally(() => {
-          this.movedAt = this.clock.monotonicMs();
-        });
-      });
+      return await wait();
     } finally {
-      begun.abort();
-      await stamping;
+      this.waits--;
+      await this.take();
     }
   }
 
-  /** A stamp that fails costs nothing but the stamp. */
-  private async stampUntil(jobId: string, signal: AbortSignal): Promise<void> {
-    for (;;) {
-      await this.clock.sleep(STAMP_INTERVAL_MS, signal);
-      if (signal.aborted) return;
-      if (this.clock.monotonicMs() - this.movedAt > MOVING_MS) continue;
-      const job = await this.jobs.find(jobId).catch(() => undefined);
-      if (job !== undefined) await this.jobs.touchProgress(jobId, job.run).catch(() => undefined);
-    }
+  private async take(): Promise<void> {
+    if (this.hasPlace || this.waits > 0) return;
+    if (!(await this.line.whileInLine(this.places.take(this.signal)))) throw interrupted();
+    // Another wait of this turn began, or got its place, while this one stood in line.
+    if (this.hasPlace || this.waits > 0) this.places.release();
+    else this.hasPlace = true;
+  }
+
+  private giveBack(): void {
+    if (!this.hasPlace) return;
+    this.hasPlace = false;
+    this.places.release();
   }
 }

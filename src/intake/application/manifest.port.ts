@@ -1,5 +1,6 @@
 import type { ExportRequest } from '../domain/export-request.js';
 import type { ManifestTask } from '../domain/manifest-task.js';
+import type { ExpansionTurn } from './expansion-turns.js';
 
 /** A manifest that has been read to its end and found wholly valid. */
 export interface SpooledManifest {
@@ -9,11 +10,20 @@ export interface SpooledManifest {
   dispose(): Promise<void>;
 }
 
+/** What a reading has and tells while it goes on. */
+export interface ManifestReading {
+  /** Ends the reading at once, whatever it waits for. */
+  signal: AbortSignal;
+  /** The reading has its place, except while it waits for the source. */
+  turn: ExpansionTurn;
+  /** Called when bytes came, and around each wait that the source asked for. */
+  onProgress: () => void;
+}
+
 export abstract class ManifestPort {
   /**
    * Reads the whole list of a request's files once and keeps it out of memory.
-   * @param onProgress called now and then while it is read
    * @throws AppError: disposition `reject` when the manifest is at fault, `retry` when it could not be reached
    */
-  abstract spool(request: ExportRequest, signal: AbortSignal, onProgress: () => void): Promise<SpooledManifest>;
+  abstract spool(request: ExportRequest, reading: ManifestReading): Promise<SpooledManifest>;
 }

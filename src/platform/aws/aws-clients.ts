@@ -10,6 +10,8 @@ import { NodeHttpHandler } from '@smithy/node-http-handler';
 /** Long polls last 20 s; an answer that takes much longer is lost. */
 const SQS_REQUEST_TIMEOUT_MS = 30_000;
 const S3_REQUEST_TIMEOUT_MS = 60_000;
+/** Beside the lists that are read through this client, which wait for a turn with their sockets open: the writes of those whose turn it is must find others. */
+const S3_SOCKETS = 50;
 export const DYNAMODB_REQUEST_TIMEOUT_MS = 3_000;
 /** The SDK's own four take 12 s of a table that is silent: longer than a heartbeat's interval (10 s), which must know that it failed before the next is due. */
 export const DYNAMODB_ATTEMPTS = 3;
@@ -28,7 +30,8 @@ export class AwsClients {
   readonly dynamoDb: DynamoDBDocumentClient;
   readonly stepFunctions: SFNClient;
 
-  constructor(settings: { region: string; s3CustomEndpoint: boolean }) {
+  /** @param openLists how many bodies may be open at the S3 client for long */
+  constructor(settings: { region: string; s3CustomEndpoint: boolean }, openLists = 0) {
     const { region } = settings;
     this.s3 = new S3Client({
       region,
@@ -36,7 +39,7 @@ export class AwsClients {
       // What this client writes is our own text; compatible stores reject the SDK's default checksums.
       requestChecksumCalculation: 'WHEN_REQUIRED',
       responseChecksumValidation: 'WHEN_REQUIRED',
-      requestHandler: handler(S3_REQUEST_TIMEOUT_MS, 50),
+      requestHandler: handler(S3_REQUEST_TIMEOUT_MS, S3_SOCKETS + openLists),
     });
     this.sqs = new SQSClient({
       region,

@@ -50,6 +50,7 @@ export class SqsQueue {
       WaitTimeSeconds: waitS,
       VisibilityTimeout: visibilityS,
       MessageSystemAttributeNames: ['ApproximateReceiveCount', 'AWSTraceHeader'],
+      MessageAttributeNames: ['All'],
     });
     const limitMs = waitS * 1_000 + POLL_GRACE_MS;
     const answer = await this.#call('ReceiveMessage', signal, (abortSignal) => this.client.send(command, { abortSignal }), limitMs);
@@ -143,8 +144,14 @@ function toReceived(message: Message, receivedAt: MonotonicMs): ReceivedMessage 
     body: message.Body ?? '',
     receiveCount: Number(message.Attributes?.ApproximateReceiveCount ?? 1),
     receivedAt,
+    attributes: textsOf(message),
     ...(traceHeader === undefined ? {} : { traceHeader }),
   };
+}
+
+function textsOf({ MessageAttributes = {} }: Message): Record<string, string> {
+  const texts = Object.entries(MessageAttributes).map(([name, { StringValue }]) => [name, StringValue] as const);
+  return Object.fromEntries(texts.filter((text): text is [string, string] => text[1] !== undefined));
 }
 
 function toEntry(message: OutgoingMessage, position: number): SendMessageBatchRequestEntry {

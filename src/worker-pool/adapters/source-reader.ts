@@ -12,8 +12,6 @@ import { SourceOpener, type OpenedSource } from '../threads/source-opener.js';
 import { STALL_TIMEOUT_MS, type PoolSettings } from './pool-settings.js';
 import { S3Access } from './s3-access.js';
 
-/** Manifests are few: this is the limit of their connections, to one host and to S3. */
-const CONNECTIONS = 8;
 /** How long in all a reader waits because a host asks for it: one wait of the longest kind. A longer wish is for the caller to come back for. */
 const PATIENCE_MS = MAX_RETRY_AFTER_MS;
 /** `Retry-After: 0` for ever would be a loop. */
@@ -41,18 +39,20 @@ export interface SourceStream {
 
 /**
  * Reads a user's URL (http, https or s3) on the main thread, under the same guard as the transfers: for manifests. Those are few, so it neither
- * keeps to the pauses of the transfers nor begins one: what a host asks of it, it does itself.
+ * keeps to the pauses of the transfers nor begins one: what a host asks of it, it does itself. It has a connection for every list that may be open,
+ * because one that waited here for another's connection would wait unseen; its caller limits how many there are.
  */
 export class SourceReader {
   private readonly agent: Agent;
   private readonly s3: S3Requests;
   private readonly sources: SourceOpener;
 
-  constructor(settings: Pick<PoolSettings, 'access' | 'aws'>) {
+  /** @param maxOpen how many sources its caller opens at a time */
+  constructor(settings: Pick<PoolSettings, 'access' | 'aws'>, maxOpen: number) {
     const guard = new SourceGuard(settings.access);
-    this.agent = guardedAgent(guard, CONNECTIONS);
+    this.agent = guardedAgent(guard, maxOpen);
     const access = new S3Access(settings.aws);
-    this.s3 = new S3Requests(new BucketAccesses((bucket) => access.of(bucket)), CONNECTIONS);
+    this.s3 = new S3Requests(new BucketAccesses((bucket) => access.of(bucket)), maxOpen);
     this.sources = new SourceOpener(guard, this.agent, this.s3);
   }
 

@@ -3,6 +3,7 @@ import { BATCH_MUTATIONS } from './rules/batch.js';
 import { COUNTING_MUTATIONS } from './rules/counting.js';
 import { FINISHING_MUTATIONS } from './rules/finishing.js';
 import { FLEET_MUTATIONS } from './rules/fleet.js';
+import { INTAKE_MUTATIONS } from './rules/intake.js';
 import { RECLAIM_MUTATIONS } from './rules/reclaim.js';
 import { REOPENING_MUTATIONS } from './rules/reopening.js';
 import { REPAIR_MUTATIONS } from './rules/repair.js';
@@ -15,6 +16,7 @@ export const MUTATIONS: readonly Mutation[] = [
   ...RECLAIM_MUTATIONS,
   ...TOKEN_MUTATIONS,
   ...FINISHING_MUTATIONS,
+  ...INTAKE_MUTATIONS,
   ...REOPENING_MUTATIONS,
   ...REPAIR_MUTATIONS,
   ...FLEET_MUTATIONS,

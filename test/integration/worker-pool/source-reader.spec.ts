@@ -13,7 +13,7 @@ describe('SourceReader', () => {
 
   beforeEach(async () => {
     bench = await TransferBench.start();
-    reader = new SourceReader(poolSettings());
+    reader = new SourceReader(poolSettings(), 16);
   });
   afterEach(async () => {
     await reader.close();

@@ -1,11 +1,19 @@
 import { DeadLetterPort } from '../../../src/intake/application/dead-letter.port.js';
 import { DestinationPort } from '../../../src/intake/application/destination.port.js';
-import { ManifestPort, type SpooledManifest } from '../../../src/intake/application/manifest.port.js';
+import { ExpansionTurn } from '../../../src/intake/application/expansion-turns.js';
+import { ManifestPort, type ManifestReading, type SpooledManifest } from '../../../src/intake/application/manifest.port.js';
 import { SegmentWriterPort } from '../../../src/intake/application/segment-writer.port.js';
 import type { ExportRequest } from '../../../src/intake/domain/export-request.js';
 import type { ManifestTask } from '../../../src/intake/domain/manifest-task.js';
 import { settled } from '../fake-clock.js';
 import { Gate } from './gate.js';
+
+/** The turn of an expansion that is alone in its process. */
+export class UnsharedTurn extends ExpansionTurn {
+  whileWaiting<T>(wait: () => Promise<T>): Promise<T> {
+    return wait();
+  }
+}
 
 /** A manifest of as many tasks as the test says. Each read takes a turn of the event loop, like a file's. */
 export class FakeManifest extends ManifestPort {
@@ -16,7 +24,7 @@ export class FakeManifest extends ManifestPort {
     super();
   }
 
-  spool(_request: ExportRequest, _signal: AbortSignal, onProgress: () => void): Promise<SpooledManifest> {
+  spool(_request: ExportRequest, { onProgress }: ManifestReading): Promise<SpooledManifest> {
     return this.gate.pass('spool', () => {
       onProgress();
       const { totalTasks } = this;

@@ -114,7 +114,7 @@ describe('submit', () => {
   });
 
   it('exits with 78 without a state machine', async () => {
-    const settings = { bucket: 'bucket', retentionDays: 30, batchSize: 100, intakeConcurrency: 4 };
+    const settings = { bucket: 'bucket', retentionDays: 30, batchSize: 100, intakeConcurrency: 4, maxOpenLists: 128 };
     const { exitCode, stderr } = await run(['submit', 'list'], { settings });
     expect(exitCode).toBe(78);
     expect(stderr).toContain('STATE_MACHINE_ARN');

@@ -74,6 +74,7 @@ describe('Semaphore', () => {
     const semaphore = new Semaphore(2);
     const all = [1, 2, 3, 4].map(() => begin(semaphore));
     const started = () => all.map(({ state }) => state.started);
+    await settled();
     expect(started()).toEqual([true, true, false, false]);
     all[1]?.end();
     await settled();

@@ -11,7 +11,7 @@ export interface ManifestBytes {
   bytes: AsyncIterable<Buffer>;
 }
 
-export async function openManifest(body: Readable): Promise<ManifestBytes> {
+export async function openManifest(body: AsyncIterable<Buffer>): Promise<ManifestBytes> {
   const raw = await peek(toBuffers(body), 2);
   const gzipped = raw.head[0] === 0x1f && raw.head[1] === 0x8b;
   const { head, rest } = await peek(gzipped ? gunzip(raw) : join(raw), START_BYTES);

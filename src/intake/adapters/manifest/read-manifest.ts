@@ -1,8 +1,10 @@
 import { addAbortSignal, type Readable } from 'node:stream';
-import { AppError } from '../../../shared/index.js';
+import { AppError, chunksOf } from '../../../shared/index.js';
+import type { ExpansionTurn } from '../../application/expansion-turns.js';
 import type { ManifestTask } from '../../domain/manifest-task.js';
 import { readCsv } from './csv-manifest.js';
 import { DuplicateKeys } from './duplicate-keys.js';
+import { KeyHashes } from './key-hashes.js';
 import { readJsonArray } from './json-manifest.js';
 import { readJsonl, readList, readTsvHttpData } from './line-manifests.js';
 import { isBrokenGzip, openManifest } from './manifest-bytes.js';
@@ -22,6 +24,12 @@ export interface ReadManifestOptions {
   /** The destination's prefix: keys are checked with it. */
   prefix: string;
   signal: AbortSignal;
+  /** Given back while the source is waited for, and after each chunk that was read. */
+  turn: ExpansionTurn;
+  /** Called with each chunk that comes from the source. */
+  onProgress: () => void;
+  /** Where the hashes of a long list's keys are kept; its owner removes it. */
+  hashesFile: string;
   maxTasks?: number;
 }
 
@@ -39,22 +47,22 @@ export type OpenManifest = () => Promise<Readable>;
  */
 export async function* readManifest(open: OpenManifest, options: ReadManifestOptions): AsyncGenerator<ManifestTask[]> {
   const problems = new ProblemList();
-  const duplicates = new DuplicateKeys();
-  let tasks: ManifestTask[] = [];
+  const duplicates = new DuplicateKeys(new KeyHashes(options.hashesFile));
   for await (const rows of readRows(open, options)) {
+    const tasks: ManifestTask[] = [];
     for (const row of rows) {
       const checked = checkRow(row, options.prefix);
       if (checked.kind === 'task') {
-        duplicates.note(checked.task.key, row);
+        duplicates.note(checked.task.key);
         tasks.push(checked.task);
       } else problems.add(row.line, checked.reason);
     }
-    if (!problems.isEmpty) tasks = [];
-    while (tasks.length >= TASKS_AT_ONCE) yield tasks.splice(0, TASKS_AT_ONCE);
+    await duplicates.keep();
+    if (problems.isEmpty) yield* chunksOf(tasks, TASKS_AT_ONCE);
   }
+  await duplicates.suspect(options.turn);
   if (duplicates.suspected) await prove(duplicates, problems, open, options);
   problems.throwIfAny();
-  if (tasks.length > 0) yield tasks;
 }
 
 async function prove(duplicates: DuplicateKeys, problems: ProblemList, open: OpenManifest, options: ReadManifestOptions): Promise<void> {
@@ -70,13 +78,14 @@ async function prove(duplicates: DuplicateKeys, problems: ProblemList, open: Ope
   problems.merge(verdict.problems, verdict.total);
 }
 
-async function* readRows(open: OpenManifest, { format, signal, maxTasks = MAX_TASKS }: ReadManifestOptions): AsyncGenerator<ManifestRow[]> {
-  const body = addAbortSignal(signal, await open());
+async function* readRows(open: OpenManifest, options: ReadManifestOptions): AsyncGenerator<ManifestRow[]> {
+  const { format, signal, turn, onProgress, maxTasks = MAX_TASKS } = options;
+  const body = addAbortSignal(signal, await turn.whileWaiting(open));
   let count = 0;
   let line = 1;
   try {
-    const { start, bytes } = await openManifest(body);
-    for await (const rows of READERS[format ?? sniffFormat(start)](bytes)) {
+    const { start, bytes } = await turn.whileWaiting(() => openManifest(tellingOf(body, onProgress)));
+    for await (const rows of READERS[format ?? sniffFormat(start)](inTurns(bytes, turn))) {
       count += rows.length;
       line = rows.at(-1)?.line ?? line;
       if (count > maxTasks) {
@@ -90,5 +99,26 @@ async function* readRows(open: OpenManifest, { format, signal, maxTasks = MAX_TA
     yield [{ line, problem: 'the gzip data is broken here or soon after: compress the manifest again' }];
   } finally {
     body.destroy();
+  }
+}
+
+async function* tellingOf(chunks: AsyncIterable<Buffer>, onProgress: () => void): AsyncGenerator<Buffer> {
+  for await (const chunk of chunks) {
+    onProgress();
+    yield chunk;
+  }
+}
+
+/** Each chunk is waited for without a place, and read with one. */
+async function* inTurns(chunks: AsyncIterable<Buffer>, turn: ExpansionTurn): AsyncGenerator<Buffer> {
+  const source = chunks[Symbol.asyncIterator]();
+  try {
+    for (;;) {
+      const next = await turn.whileWaiting(() => source.next());
+      if (next.done === true) return;
+      yield next.value;
+    }
+  } finally {
+    await source.return?.();
   }
 }

@@ -4,7 +4,7 @@ import { alwaysTrue } from './condition.js';
 const REPOSITORY = 'src/export-jobs/adapters/dynamodb/dynamo-db-job-state-repository.adapter.ts';
 const BATCHES = 'src/batches/adapters/dynamo-db-batch-repository.adapter.ts';
 const ACCEPT = 'src/intake/application/accept-job.use-case.ts';
-const EXPAND = 'src/intake/application/expand-job.use-case.ts';
+const PLAN = 'src/intake/application/plan-expansion.use-case.ts';
 const COMPLETE = 'src/export-jobs/application/complete-job.use-case.ts';
 const FINISH = 'src/export-jobs/application/finish-job.ts';
 const LAYOUT = 'src/export-jobs/domain/export-layout.ts';
@@ -28,15 +28,15 @@ const EXPANDING: readonly Mutation[] = [
   {
     rule: 'Totals and prefix in one write with one winner',
     fault: 'the loser goes on with its own plan',
-    file: EXPAND,
-    find: "if (recorded.kind === 'written') {",
-    replace: "if (recorded.kind === 'refused') return { ...job, plan };\n      if (recorded.kind === 'written') {",
+    file: PLAN,
+    find: "if (recorded.kind !== 'written') return undefined;",
+    replace: "if (recorded.kind !== 'written') return { ...job, plan };",
     specs: ON_EXPAND,
   },
   {
     rule: 'Random prefix per attempt',
     fault: 'each expansion writes under the same prefix',
-    file: EXPAND,
+    file: PLAN,
     find: 'segmentPrefix(job.destination, job.jobId, newId())',
     replace: "segmentPrefix(job.destination, job.jobId, 'expansion')",
     specs: ON_EXPAND,

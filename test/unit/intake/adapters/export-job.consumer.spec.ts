@@ -1,7 +1,9 @@
-import { beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { ExportJobConsumer, type JobsQueue } from '../../../../src/intake/adapters/export-job.consumer.js';
-import { VisibilityPort, type ReceivedMessage, type VisibilityOutcome } from '../../../../src/platform/sqs/index.js';
+import { JobHandOn } from '../../../../src/intake/adapters/job-hand-on.js';
+import { VisibilityPort, type OutgoingMessage, type ReceivedMessage, type VisibilityOutcome } from '../../../../src/platform/sqs/index.js';
 import { AppError, StoreError } from '../../../../src/shared/index.js';
+import { TransferError } from '../../../../src/worker-pool/index.js';
 import { aJob, withoutToken } from '../../../support/builders.js';
 import { settled } from '../../../support/fake-clock.js';
 import { anIntake } from '../../../support/intake.js';
@@ -15,13 +17,15 @@ class FakeJobsQueue implements JobsQueue {
   readonly url = 'https://sqs.test/jobs';
   readonly deleted: string[] = [];
   readonly sent: string[] = [];
+  readonly copies: OutgoingMessage[] = [];
   readonly shownAgain: { receiptHandle: string; timeoutS: number }[] = [];
   private readonly waiting: ReceivedMessage[] = [];
+  private puts = 0;
   private deliver: (() => void) | undefined;
 
-  put(body: object, receiveCount = 1): void {
-    const id = `m${this.waiting.length}-${receiveCount}`;
-    this.waiting.push({ messageId: id, receiptHandle: id, body: JSON.stringify(body), receiveCount, receivedAt: 0 });
+  put(body: object, receiveCount = 1, attributes: Record<string, string> = {}): void {
+    const id = `m${++this.puts}`;
+    this.waiting.push({ messageId: id, receiptHandle: id, body: JSON.stringify(body), receiveCount, receivedAt: 0, attributes });
     this.deliver?.();
   }
 
@@ -38,8 +42,9 @@ class FakeJobsQueue implements JobsQueue {
     this.deleted.push(receiptHandle);
   }
 
-  async send({ body }: { body: string }): Promise<void> {
-    this.sent.push(body);
+  async send(message: OutgoingMessage): Promise<void> {
+    this.sent.push(message.body);
+    this.copies.push(message);
   }
 
   async attributes(): Promise<{ visibilityTimeoutS: number; approximateMessages: number }> {
@@ -74,17 +79,20 @@ describe('ExportJobConsumer', () => {
   let queue: FakeJobsQueue;
   let renewals: FakeRenewals;
   let consumer: ExportJobConsumer;
+  let coordinators: string[];
 
   beforeEach(async () => {
-    i = anIntake();
+    i = anIntake({ maxOpenLists: 2 });
     i.manifest.totalTasks = 1;
     queue = new FakeJobsQueue();
     renewals = new FakeRenewals();
+    coordinators = ['self'];
+    const handOn = new JobHandOn(queue, { list: () => coordinators }, i.capacity.lists, i.logger);
     consumer = new ExportJobConsumer(
-      { defaults: { bucket: 'exports', destinationBuckets: ['exports'] }, intakeConcurrency: 2, visibility: { intervalMs: 20_000 } },
+      { defaults: { bucket: 'exports', destinationBuckets: ['exports'] }, visibility: { intervalMs: 20_000 } },
       queue,
       renewals,
-      i,
+      { ...i, handOn },
       { clock: i.clock, logger: i.logger, metrics: i.metrics },
     );
     await consumer.start();
@@ -306,6 +314,104 @@ describe('ExportJobConsumer', () => {
     });
     expect(queue.deleted).toEqual([]);
     read.resolve();
+    await stop();
+  });
+
+  describe('a job whose list cannot be opened here', () => {
+    const LIST = { jobId: 'job-2', exportId: 'export-1', userId: 'user-1', source: { manifest: 'https://slow.test/list' } };
+    let read: ReturnType<typeof deferred<void>>;
+
+    beforeEach(() => {
+      read = deferred();
+    });
+    afterEach(async () => {
+      read.resolve();
+      await stop();
+    });
+
+    /** The host's one list of two is open, and the job's own waits. */
+    async function putBehindAnother(message: object, receiveCount = 1, attributes: Record<string, string> = {}): Promise<void> {
+      i.gate.next('spool', () => read.promise);
+      queue.put({ ...LIST, jobId: 'slow-job' });
+      await begun('saveRequest');
+      queue.put(message, receiveCount, attributes);
+      await eventually(() => i.capacity.lists.waiting === 1);
+    }
+
+    it('Copy first, then delete: goes to another coordinator after 5 s, and spends no receive', async () => {
+      coordinators = ['self', 'idle'];
+      await putBehindAnother(LIST, LAST_RECEIVE);
+      await i.clock.advance(5_000);
+      await handled();
+      expect(queue.copies).toEqual([{ body: JSON.stringify(LIST), delayS: 0, attributes: { handOns: '1' } }]);
+      expect(queue.deleted).toEqual(['m2']);
+      expect(i.jobs.get('job-2').status).toBe('PROCESSING');
+      expect(i.capacity.lists.waiting).toBe(0);
+    });
+
+    it('is not deleted when its copy cannot be sent: it waits, and is offered again', async () => {
+      coordinators = ['self', 'idle'];
+      await putBehindAnother(LIST, LAST_RECEIVE);
+      const send = queue.send.bind(queue);
+      queue.send = () => Promise.reject(new Error('the queue is away'));
+      await i.clock.advance(5_000);
+      expect([queue.deleted, queue.shownAgain]).toEqual([[], []]);
+      expect(i.capacity.lists.waiting).toBe(1);
+      queue.send = send;
+      await i.clock.advance(5_000);
+      await handled();
+      expect(queue.copies).toHaveLength(1);
+    });
+
+    it('waits where there is no other coordinator, is stamped meanwhile, and goes on when there is room', async () => {
+      await putBehindAnother(LIST);
+      await i.clock.advance(3_600_000);
+      expect(i.jobs.get('job-2').lastProgressAt).toBe(i.clock.nowIso());
+      expect(queue.copies).toEqual([]);
+      read.resolve();
+      await handled(2);
+      expect(i.jobs.get('job-2').status).toBe('DOWNLOADING');
+    });
+
+    it('waits once it has been handed on ten times, whatever a sender wrote into its message', async () => {
+      coordinators = ['self', 'busy'];
+      await putBehindAnother(LIST, 1, { handOns: '10' });
+      await i.clock.advance(30_000);
+      expect(queue.copies).toEqual([]);
+      queue.put({ ...LIST, jobId: 'job-3' }, 1, { handOns: '-1e99' });
+      await eventually(() => i.capacity.lists.waiting === 2);
+      await i.clock.advance(5_000);
+      await eventually(() => queue.copies.length === 1);
+      expect(queue.copies[0]?.attributes).toEqual({ handOns: '1' });
+    });
+
+    it('keeps no list of files from being taken in', async () => {
+      await putBehindAnother(LIST);
+      queue.put(MESSAGE);
+      await handled();
+      expect(i.jobs.get('job-1').status).toBe('DOWNLOADING');
+    });
+
+    it('lets go of its message when it is cancelled while it waits', async () => {
+      await putBehindAnother(LIST);
+      i.jobs.put({ ...i.jobs.get('job-2'), status: 'CANCELLED' });
+      await i.clock.advance(10_000);
+      await handled();
+      expect(i.capacity.lists.waiting).toBe(0);
+      expect(queue.deleted).toHaveLength(1);
+    });
+  });
+
+  it('The source’s fault slows no receive: a list that cannot be read is logged, and others are taken in at once', async () => {
+    i.gate.next('spool', () => Promise.reject(new TransferError('HEADERS_TIMEOUT', 'no answer in time', { retryable: true })));
+    queue.put(MESSAGE, 2);
+    await handled();
+    expect(queue.shownAgain).toMatchObject([{ timeoutS: 20 }]);
+    expect(i.logger.messages('error')).toEqual([]);
+    expect(i.logger.messages('warn')).toContain('The list of a job cannot be read now');
+    queue.put({ ...MESSAGE, jobId: 'job-2' });
+    await handled(2);
+    expect(i.clock.monotonicMs()).toBe(0);
     await stop();
   });
 });

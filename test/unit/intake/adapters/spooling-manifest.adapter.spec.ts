@@ -1,39 +1,152 @@
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { S3Client } from '@aws-sdk/client-s3';
-import { expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { SpoolingManifestAdapter } from '../../../../src/intake/adapters/spooling-manifest.adapter.js';
-import type { SourceReader } from '../../../../src/worker-pool/index.js';
+import { ExpansionTurns } from '../../../../src/intake/application/expansion-turns.js';
+import type { ManifestReading } from '../../../../src/intake/application/manifest.port.js';
+import type { OpenSourceOptions, SourceReader } from '../../../../src/worker-pool/index.js';
 import { aRequest } from '../../../support/builders.js';
+import { deferred } from '../../../support/deferred.js';
+import { UnsharedTurn } from '../../../support/fakes/fake-intake-ports.js';
+import { eventually } from '../../../support/local-aws.js';
 
-const NO_SOURCES = {} as SourceReader;
+type Open = (options: OpenSourceOptions) => Promise<Readable>;
 
-/** Of a manifest that comes in these pieces. */
-function spool(pieces: Iterable<Buffer> | AsyncIterable<Buffer>, timeoutMs: number) {
-  const s3 = Object.assign(new S3Client({ region: 'eu-west-1' }), { send: () => Promise.resolve({ Body: Readable.from(pieces) }) });
-  const source = { kind: 'manifest', uri: 's3://lists/tasks.jsonl', trusted: true } as const;
-  const adapter = new SpoolingManifestAdapter(NO_SOURCES, s3, { exportBucket: 'exports', timeoutMs });
-  return adapter.spool(aRequest({ source }), new AbortController().signal, () => undefined);
+/** Opens its one source as the test says. */
+function adapterOf(open: Open, timeoutMs = 60_000) {
+  const sources = { openSource: async (_url: string, options: OpenSourceOptions) => ({ body: await open(options) }) };
+  return new SpoolingManifestAdapter(sources as unknown as SourceReader, new S3Client({ region: 'eu-west-1' }), {
+    exportBucket: 'exports',
+    timeoutMs,
+  });
 }
 
-it('A manifest that drips for ever is refused after the time a file may take, and keeps no place', async () => {
-  async function* dripping() {
-    for (let line = 0; ; line++) {
-      yield Buffer.from(`{"url":"https://host/${line}.pdf"}\n`);
-      await sleep(5);
-    }
-  }
-  await expect(spool(dripping(), 50)).rejects.toMatchObject({ code: 'MANIFEST_TIMEOUT', disposition: 'reject' });
-});
+const request = aRequest({ source: { kind: 'manifest', uri: 'https://host.test/list', trusted: false } });
 
-it('A task comes out of the spool as it went in, whatever its strings hold', async () => {
-  const tasks = [
-    { url: 'https://host/a\u2028b.pdf', key: 'a\u2028b\u2029c.pdf' },
-    { url: 'https://host/ä.pdf', key: 'ä\u2029.pdf', size: 12 },
-  ];
-  const manifest = tasks.map((task) => `${JSON.stringify(task)}\r\n`).join('');
-  const spooled = await spool([Buffer.from(manifest)], 60_000);
-  expect(spooled.totalTasks).toBe(2);
-  await expect(Readable.from(spooled.tasks()).toArray()).resolves.toEqual(tasks);
-  await spooled.dispose();
+function spool(open: Open, { timeoutMs = 60_000, ...reading }: Partial<ManifestReading> & { timeoutMs?: number } = {}) {
+  const unshared = { signal: new AbortController().signal, turn: new UnsharedTurn(), onProgress: () => undefined };
+  return adapterOf(open, timeoutMs).spool(request, { ...unshared, ...reading });
+}
+
+const silent = () => new Readable({ read: () => undefined });
+
+describe('a manifest that is spooled', () => {
+  const { TMPDIR } = process.env;
+  let folder: string;
+
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'spooling-spec-'));
+    process.env.TMPDIR = folder;
+  });
+  afterEach(async () => {
+    await rm(folder, { recursive: true });
+    if (TMPDIR === undefined) delete process.env.TMPDIR;
+    else process.env.TMPDIR = TMPDIR;
+  });
+
+  const expectNoFiles = async () => expect(await readdir(folder)).toEqual([]);
+
+  it('is refused after the time a file may take when it drips for ever, and leaves no file', async () => {
+    async function* dripping() {
+      for (let line = 0; ; line++) {
+        yield Buffer.from(`{"url":"https://host/${line}.pdf"}\n`);
+        await sleep(5);
+      }
+    }
+    const reading = spool(async () => Readable.from(dripping()), { timeoutMs: 50 });
+    await expect(reading).rejects.toMatchObject({ code: 'MANIFEST_TIMEOUT', disposition: 'reject' });
+    await expectNoFiles();
+  });
+
+  it('holds tasks as they went in, whatever their strings hold, until it is disposed of', async () => {
+    const tasks = [
+      { url: 'https://host/a\u2028b.pdf', key: 'a\u2028b\u2029c.pdf' },
+      { url: 'https://host/ä.pdf', key: 'ä\u2029.pdf', size: 12 },
+    ];
+    const manifest = tasks.map((task) => `${JSON.stringify(task)}\r\n`).join('');
+    const spooled = await spool(async () => Readable.from([Buffer.from(manifest)]));
+    expect(spooled.totalTasks).toBe(2);
+    await expect(Readable.from(spooled.tasks()).toArray()).resolves.toEqual(tasks);
+    await spooled.dispose();
+    await expectNoFiles();
+  });
+
+  it.each<[what: string, open: Open]>([
+    ['says nothing', async () => silent()],
+    [
+      'has begun and says nothing more',
+      async () => {
+        const body = silent();
+        body.push('https://host/a.pdf\n'.repeat(10_000).replaceAll(/a\.pdf/g, () => `${Math.random()}.pdf`));
+        return body;
+      },
+    ],
+    [
+      'asked for patience',
+      ({ signal }) =>
+        new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true })),
+    ],
+  ])('Aborted in any wait: ends at once when its source %s, and leaves neither a file nor its connection', async (_what, open) => {
+    const abort = new AbortController();
+    const bodies: Readable[] = [];
+    const opening = deferred();
+    const reading = spool(
+      async (options) => {
+        opening.resolve();
+        const body = await open(options);
+        bodies.push(body);
+        return body;
+      },
+      { signal: abort.signal },
+    );
+    await opening.promise;
+    await sleep(20);
+    abort.abort();
+    await expect(reading).rejects.toThrow();
+    expect(bodies.every(({ destroyed }) => destroyed)).toBe(true);
+    await expectNoFiles();
+  });
+
+  it('Waits without a place: another list is read to its end while its source opens, and while it drips', async () => {
+    const turns = new ExpansionTurns(1);
+    const never = new AbortController().signal;
+    const line = { whileInLine: <T>(wait: Promise<T>) => wait };
+    const read = (open: Open) => turns.run(never, line, (turn) => spool(open, { turn }));
+    const opened = deferred();
+    const body = silent();
+    const slow = read(async () => {
+      await opened.promise;
+      return body;
+    });
+    const quick = async () => {
+      const spooled = await read(async () => Readable.from([Buffer.from('https://host/a.pdf\n')]));
+      await spooled.dispose();
+      return spooled.totalTasks;
+    };
+    await expect(quick()).resolves.toBe(1);
+    opened.resolve();
+    await eventually(() => body.listenerCount('readable') > 0);
+    body.push('https://host/a.pdf\n');
+    await expect(quick()).resolves.toBe(1);
+    body.push(null);
+    const spooled = await slow;
+    expect(spooled.totalTasks).toBe(1);
+    await spooled.dispose();
+  });
+
+  it('tells its progress with each piece that comes, however far it is from a whole list', async () => {
+    let pieces = 0;
+    const body = silent();
+    const reading = spool(async () => body, { onProgress: () => pieces++ });
+    for (let piece = 1; piece <= 3; piece++) {
+      body.push(`https://host/${piece}.pdf\n`);
+      await eventually(() => pieces === piece);
+    }
+    body.push(null);
+    await (await reading).dispose();
+  });
 });

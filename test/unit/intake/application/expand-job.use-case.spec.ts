@@ -13,7 +13,8 @@ beforeEach(() => {
   i.manifest.totalTasks = 12;
 });
 
-const expand = (signal = running) => i.expandJob.expand(aRequest(), signal);
+const stays = () => Promise.resolve(false);
+const expand = (signal = running) => i.expandJob.expand(aRequest(), signal, stays);
 const job = () => i.jobs.get('job-1');
 
 describe('ExpandJobUseCase', () => {
@@ -95,7 +96,7 @@ describe('ExpandJobUseCase', () => {
 describe('two expanders with other batch sizes', () => {
   it('Totals and prefix in one write with one winner: the loser goes on with the winner’s plan', async () => {
     i.gate.next('recordPlan', () => expand());
-    await i.expander(3).expand(aRequest(), running);
+    await i.expander(3).expand(aRequest(), running, stays);
     const plan = job().plan;
     expect(plan?.batchCount).toBe(3);
     const rows = await i.batches.list('job-1');
@@ -108,7 +109,7 @@ describe('two expanders with other batch sizes', () => {
   });
 
   it('Random prefix per attempt: neither overwrites a segment of the other', async () => {
-    await Promise.all([expand(), i.expander(4).expand(aRequest(), running)]);
+    await Promise.all([expand(), i.expander(4).expand(aRequest(), running, stays)]);
     expect(i.segments.segments.size).toBe(3 + 3);
   });
 });
@@ -122,7 +123,7 @@ describe('an expansion that is not wanted any more', () => {
   });
 
   it('ends quietly when the job is cancelled while a long manifest is still read', async () => {
-    i.manifest.spool = async (_request, signal, onProgress) => {
+    i.manifest.spool = async (_request, { signal, onProgress }) => {
       while (!signal.aborted) {
         await i.clock.sleep(5_000, signal);
         onProgress();

@@ -1,74 +1,114 @@
-import { beforeEach, describe, expect, it } from '@jest/globals';
-import { ExpansionTurns } from '../../../../src/intake/application/expansion-turns.js';
-import { aJobWithoutPlan } from '../../../support/builders.js';
+import { describe, expect, it } from '@jest/globals';
+import { ExpansionTurns, type ExpansionTurn } from '../../../../src/intake/application/expansion-turns.js';
 import { deferred } from '../../../support/deferred.js';
-import { InMemoryJobStateRepository } from '../../../support/fakes/in-memory-job-state-repository.js';
-import { FakeClock } from '../../../support/fake-clock.js';
+import { settled } from '../../../support/fake-clock.js';
 
 const never = new AbortController().signal;
-let clock: FakeClock;
-let jobs: InMemoryJobStateRepository;
-let turns: ExpansionTurns;
 
-beforeEach(() => {
-  clock = new FakeClock();
-  jobs = new InMemoryJobStateRepository(undefined, clock).put(aJobWithoutPlan());
-  turns = new ExpansionTurns(1, jobs, clock);
-});
+/** Counts who stands in line. */
+class CountingLine {
+  length = 0;
 
-describe('an expansion that waits for its turn', () => {
-  it('says so in its row, for it waits for capacity that exists', async () => {
-    const first = deferred();
-    const running = turns.run('another', never, () => first.promise);
-    let expanded = false;
-    const waiting = turns.run('job-1', never, async () => {
-      expanded = true;
+  async whileInLine<T>(wait: Promise<T>): Promise<T> {
+    this.length++;
+    return wait.finally(() => this.length--);
+  }
+}
+
+/** Expansions that note what they work on. */
+function aPlace(places = 1) {
+  const turns = new ExpansionTurns(places);
+  const line = new CountingLine();
+  const worked: string[] = [];
+  const run = (work: (turn: ExpansionTurn) => Promise<unknown>, signal = never) => turns.run(signal, line, work);
+  const units = (name: string, count: number) =>
+    run(async (turn) => {
+      for (let unit = 1; unit <= count; unit++) {
+        worked.push(`${name}${unit}`);
+        await turn.yield();
+      }
     });
-    await clock.advance(120_000);
-    expect(jobs.get('job-1').lastProgressAt).toBe('2026-01-01T00:02:00.000Z');
-    expect(expanded).toBe(false);
-    first.resolve();
-    await Promise.all([running, waiting]);
-    expect(expanded).toBe(true);
-    expect(clock.sleepers).toBe(0);
+  return { run, units, worked, line };
+}
+
+describe('a place to work on lists', () => {
+  it('is given back while its list waits for the source, and taken again before the work goes on', async () => {
+    const { run, units, worked } = aPlace();
+    const [source, other] = [deferred(), deferred()];
+    const slow = run(async (turn) => {
+      await turn.whileWaiting(() => source.promise);
+      worked.push('slow');
+    });
+    await units('quick', 2);
+    expect(worked).toEqual(['quick1', 'quick2']);
+    const busy = run(() => other.promise);
+    source.resolve();
+    await settled();
+    expect(worked).not.toContain('slow');
+    other.resolve();
+    await Promise.all([slow, busy]);
+    expect(worked).toContain('slow');
   });
 
-  it('says so no more once no place has changed hands for ten minutes: those that run hang', async () => {
-    const [first, second] = [deferred(), deferred()];
-    const running = turns.run('another', never, () => first.promise);
-    const next = turns.run('the-next', never, () => second.promise);
-    const waiting = turns.run('job-1', never, () => Promise.resolve());
-    await clock.advance(20 * 60_000);
-    expect(jobs.get('job-1').lastProgressAt).toBe('2026-01-01T00:10:00.000Z');
-    first.resolve();
-    await running;
-    await clock.advance(20 * 60_000);
-    expect(jobs.get('job-1').lastProgressAt).toBe('2026-01-01T00:30:00.000Z');
-    second.resolve();
-    await Promise.all([next, waiting]);
+  it('goes to those in line after each unit: a small list is done after as many units of a huge one as it has itself', async () => {
+    const { units, worked } = aPlace();
+    const huge = units('huge', 1_000);
+    await units('small', 3);
+    expect(worked.slice(0, 6)).toEqual(['huge1', 'small1', 'huge2', 'small2', 'huge3', 'small3']);
+    await huge;
   });
 
-  it('is not run when it is interrupted first, and stamps no more', async () => {
-    const first = deferred();
-    const running = turns.run('another', never, () => first.promise);
+  it('is shared in the order of the line among more lists than places', async () => {
+    const { units, worked } = aPlace(2);
+    await Promise.all(['a', 'b', 'c', 'd', 'e'].map((name) => units(name, 3)));
+    for (const round of [0, 5, 10]) expect(worked.slice(round, round + 5).map((unit) => unit[0])).toEqual(['a', 'b', 'c', 'd', 'e']);
+  });
+
+  it('is free again after work that failed, and after a wait that failed', async () => {
+    const { run } = aPlace();
+    await expect(run(() => Promise.reject(new Error('broken')))).rejects.toThrow('broken');
+    await expect(run((turn) => turn.whileWaiting(() => Promise.reject(new Error('cut'))))).rejects.toThrow('cut');
+    await expect(run(() => Promise.resolve('next'))).resolves.toBe('next');
+  });
+
+  it('is not given to work that was interrupted in line, whether it had begun or not', async () => {
+    const { run, line } = aPlace();
+    const [source, other] = [deferred(), deferred()];
     const interrupt = new AbortController();
-    const waiting = turns.run('job-1', interrupt.signal, () => Promise.reject(new Error('it was run')));
+    const begun = run((turn) => turn.whileWaiting(() => source.promise), interrupt.signal);
+    const busy = run(() => other.promise);
+    const unbegun = run(() => Promise.reject(new Error('it was run')), interrupt.signal);
+    source.resolve();
+    await settled();
+    expect(line.length).toBe(2);
     interrupt.abort();
-    await waiting;
-    await clock.advance(60_000);
-    expect(jobs.gate.calls).not.toContain('touchProgress');
-    first.resolve();
-    await running;
+    await expect(begun).rejects.toMatchObject({ code: 'EXPANSION_INTERRUPTED', disposition: 'yield' });
+    await expect(unbegun).rejects.toMatchObject({ code: 'EXPANSION_INTERRUPTED', disposition: 'yield' });
+    expect(line.length).toBe(0);
+    other.resolve();
+    await busy;
+    await expect(run(() => Promise.resolve('free'))).resolves.toBe('free');
   });
 
-  it('goes on when a stamp fails', async () => {
-    const first = deferred();
-    jobs.gate.next('touchProgress', 'unavailable');
-    const running = turns.run('another', never, () => first.promise);
-    const waiting = turns.run('job-1', never, () => Promise.resolve());
-    await clock.advance(60_000);
-    expect(jobs.get('job-1').lastProgressAt).toBe('2026-01-01T00:01:00.000Z');
-    first.resolve();
-    await Promise.all([running, waiting]);
+  it('is held once by a list whose parser reads ahead, and is free when the list ends amid a wait', async () => {
+    const { run, units, worked } = aPlace();
+    const waits = [deferred(), deferred(), deferred()];
+    const busy = deferred();
+    await run(async (turn) => {
+      const first = turn.whileWaiting(() => waits[0]?.promise ?? Promise.resolve());
+      const other = run(() => busy.promise);
+      waits[0]?.resolve();
+      await settled();
+      const second = turn.whileWaiting(() => waits[1]?.promise ?? Promise.resolve());
+      busy.resolve();
+      await Promise.all([first, other]);
+      waits[1]?.resolve();
+      await second;
+      void turn.whileWaiting(() => waits[2]?.promise ?? Promise.resolve()).catch(() => undefined);
+    });
+    waits[2]?.resolve();
+    await settled();
+    await units('next', 1);
+    expect(worked).toEqual(['next1']);
   });
 });

@@ -9,6 +9,7 @@ const message = (messageId: string): ReceivedMessage => ({
   body: '{}',
   receiveCount: 1,
   receivedAt: 0,
+  attributes: {},
 });
 
 interface Poll {

@@ -1,0 +1,140 @@
+import {
+  segmentKey,
+  segmentPrefix,
+  type ExpansionPlan,
+  type ExportJobEntity,
+  type JobStateRepositoryPort,
+} from '../../export-jobs/index.js';
+import { AppError, isRejected, newId, type AppLogger } from '../../shared/index.js';
+import { batchSizeFor, type ExportRequest } from '../domain/export-request.js';
+import { listHost } from '../domain/list-host.js';
+import type { ManifestTask } from '../domain/manifest-task.js';
+import type { ExpansionProgress } from './expansion-progress.js';
+import type { ExpansionTurn, ExpansionTurns } from './expansion-turns.js';
+import { interrupted } from './interrupted.js';
+import type { ManifestPort, SpooledManifest } from './manifest.port.js';
+import type { OpenLists } from './open-lists.js';
+import type { SegmentWriterPort } from './segment-writer.port.js';
+
+/** Code of the error that says that the sender's manifest cannot be used; its cause says why. */
+export const MANIFEST_REJECTED = 'MANIFEST_REJECTED';
+
+/** Segments written at the same time: they are one unit of work. */
+const SEGMENTS_AT_ONCE = 4;
+
+export interface PlanningPorts {
+  jobs: JobStateRepositoryPort;
+  manifests: ManifestPort;
+  segments: SegmentWriterPort;
+}
+
+/** What the expansions of this process share. */
+export interface IntakeCapacity {
+  turns: ExpansionTurns;
+  lists: OpenLists;
+}
+
+/** One expansion: its signal also ends when its job is over. */
+export interface Expansion {
+  job: ExportJobEntity;
+  request: ExportRequest;
+  progress: ExpansionProgress;
+  signal: AbortSignal;
+}
+
+/**
+ * The manifest is read to its end and spooled; segments go to S3 under a random prefix; then one write with one winner records totals, batch
+ * size and that prefix. A loser goes on with the winner's plan and leaves its own segments behind.
+ */
+export class PlanExpansionUseCase {
+  constructor(
+    private readonly ports: PlanningPorts,
+    private readonly capacity: IntakeCapacity,
+    private readonly settings: { batchSize: number },
+    private readonly logger: AppLogger,
+  ) {}
+
+  /**
+   * The job with our plan. `undefined` when another plan is recorded, the job is not to be expanded any more, or it has left for another coordinator.
+   * @param leave asked while the list waits to be opened; true when another coordinator has the job now
+   */
+  async plan(expansion: Expansion, leave: () => Promise<boolean>): Promise<ExportJobEntity | undefined> {
+    const { request, progress, signal } = expansion;
+    const { turns, lists } = this.capacity;
+    const work = () => turns.run(signal, progress, (turn) => this.planWith(turn, expansion));
+    const { source } = request;
+    // Its files came with the message: there is nothing to open.
+    if (source.kind === 'files') return work();
+    const host = listHost(source.uri);
+    if (!(await progress.whileInLine(lists.enter(host, signal, leave)))) return undefined;
+    try {
+      return await work();
+    } finally {
+      lists.exit(host);
+    }
+  }
+
+  private async planWith(turn: ExpansionTurn, expansion: Expansion): Promise<ExportJobEntity | undefined> {
+    const { job } = expansion;
+    const manifest = await this.spool(turn, expansion);
+    try {
+      const plan = await this.writeSegments(turn, expansion, manifest);
+      const recorded = await this.ports.jobs.recordPlan(job.jobId, job.run, plan);
+      if (recorded.kind !== 'written') return undefined;
+      const { totalTasks, batchCount: batches, batchSize } = plan;
+      this.logger.info('Job expanded', { jobId: job.jobId, totalTasks, batches, batchSize });
+      return recorded.job;
+    } finally {
+      await manifest.dispose();
+    }
+  }
+
+  /** What is at fault here is the sender's manifest, and nothing later on is. */
+  private async spool(turn: ExpansionTurn, { request, progress, signal }: Expansion): Promise<SpooledManifest> {
+    try {
+      return await this.ports.manifests.spool(request, { signal, turn, onProgress: () => progress.moved() });
+    } catch (cause) {
+      if (!isRejected(cause)) throw cause;
+      throw new AppError(MANIFEST_REJECTED, cause.message, { disposition: 'reject', cause });
+    }
+  }
+
+  private async writeSegments(
+    turn: ExpansionTurn,
+    { job, request, progress, signal }: Expansion,
+    manifest: SpooledManifest,
+  ): Promise<ExpansionPlan> {
+    const { totalTasks } = manifest;
+    const batchSize = batchSizeFor(totalTasks, this.settings.batchSize);
+    const prefix = segmentPrefix(job.destination, job.jobId, newId());
+    let batchCount = 0;
+    let writing: Promise<void>[] = [];
+    for await (const batch of inBatches(manifest.tasks(), batchSize)) {
+      if (signal.aborted) throw interrupted();
+      const batchNo = batchCount++;
+      const at = { key: segmentKey(prefix, batchNo), batchNo, firstIndex: batchNo * batchSize };
+      const write = this.ports.segments.write(request, at, batch);
+      // It is awaited a few segments later, and must not count as unhandled until then.
+      write.catch(() => undefined);
+      writing.push(write);
+      if (writing.length < SEGMENTS_AT_ONCE) continue;
+      await Promise.all(writing);
+      writing = [];
+      progress.moved();
+      await turn.yield();
+    }
+    await Promise.all(writing);
+    return { totalTasks, batchCount, batchSize, segmentPrefix: prefix };
+  }
+}
+
+async function* inBatches(tasks: AsyncIterable<ManifestTask>, size: number): AsyncIterable<ManifestTask[]> {
+  let batch: ManifestTask[] = [];
+  for await (const task of tasks) {
+    batch.push(task);
+    if (batch.length < size) continue;
+    yield batch;
+    batch = [];
+  }
+  if (batch.length > 0) yield batch;
+}

@@ -1,0 +1,97 @@
+import type { Mutation } from '../mutation.js';
+
+const TURNS = 'src/intake/application/expansion-turns.ts';
+const LISTS = 'src/intake/application/open-lists.ts';
+const PROGRESS = 'src/intake/application/expansion-progress.ts';
+const CONSUMER = 'src/intake/adapters/export-job.consumer.ts';
+const HAND_ON = 'src/intake/adapters/job-hand-on.ts';
+const READING = 'src/intake/adapters/manifest/read-manifest.ts';
+const HASHES = 'src/intake/adapters/manifest/key-hashes.ts';
+const ON_LISTS = ['unit/intake/application/open-lists.spec.ts'];
+const ON_PROGRESS = ['unit/intake/application/expansion-progress.spec.ts'];
+const ON_CONSUMER = ['unit/intake/adapters/export-job.consumer.spec.ts'];
+const ON_SPOOLING = ['unit/intake/adapters/spooling-manifest.adapter.spec.ts'];
+
+export const INTAKE_MUTATIONS: readonly Mutation[] = [
+  {
+    rule: 'Waits without a place',
+    fault: 'a list holds its place while its source is silent',
+    file: TURNS,
+    find: 'this.waits++;\n    this.giveBack();',
+    replace: 'this.waits++;',
+    specs: ON_SPOOLING,
+  },
+  {
+    rule: 'Waits without a place',
+    fault: 'a list is waited for with its place once it is open',
+    file: READING,
+    find: 'await turn.whileWaiting(() => source.next());',
+    replace: 'await source.next();',
+    specs: ON_SPOOLING,
+  },
+  {
+    rule: 'Half for one host',
+    fault: 'the lists of one host may be all that are open',
+    file: LISTS,
+    find: 'this.maxOfHost = Math.ceil(max / 2);',
+    replace: 'this.maxOfHost = max;',
+    specs: ON_LISTS,
+  },
+  {
+    rule: 'Without progress a look, no stamp',
+    fault: 'a source that says nothing keeps its job alive',
+    file: PROGRESS,
+    find: 'if (this.hasMoved || this.lines > 0) {',
+    replace: 'if (this.lines >= 0) {',
+    specs: ON_PROGRESS,
+  },
+  {
+    rule: 'Waiting in line is progress',
+    fault: 'a job fails because the lists before it take long',
+    file: PROGRESS,
+    find: 'if (this.hasMoved || this.lines > 0) {',
+    replace: 'if (this.hasMoved) {',
+    specs: ON_PROGRESS,
+  },
+  {
+    rule: 'Copy first, then delete',
+    fault: 'the copy is never sent',
+    file: HAND_ON,
+    find: 'await this.queue.send({ body, delayS: decision.delayS, attributes: { [HAND_ONS]: String(next) } });',
+    replace: '',
+    specs: ON_CONSUMER,
+  },
+  {
+    rule: 'Copy first, then delete',
+    fault: 'a receive is spent instead',
+    file: CONSUMER,
+    find: 'handOn.handOn(message, request.jobId)));',
+    replace:
+      "handOn.handOn(message, request.jobId).then((left) => { if (left) throw new AppError('LEFT', 'left', { disposition: 'yield' }); return left; })));",
+    specs: ON_CONSUMER,
+  },
+  {
+    rule: 'The source’s fault slows no receive',
+    fault: 'lists that cannot be read slow the receiving of other jobs down',
+    file: CONSUMER,
+    find: 'if (error instanceof TransferError)',
+    replace: 'if (error instanceof TransferError && error.retryAfterMs !== undefined)',
+    specs: ON_CONSUMER,
+  },
+  {
+    rule: 'Aborted in any wait',
+    fault: 'the files of a list stay when its job is cancelled',
+    file: 'src/intake/adapters/spooling-manifest.adapter.ts',
+    find: 'await dispose();\n      if (!signal.aborted)',
+    replace: 'if (!signal.aborted)',
+    specs: ON_SPOOLING,
+  },
+  {
+    rule: 'Keys in a file',
+    fault: 'each open list holds all of its keys in memory',
+    file: HASHES,
+    find: 'if (this.blocks.length < MAX_BLOCKS) return;',
+    replace: 'if (this.blocks.length < MAX_BLOCKS * 1_000) return;',
+    specs: ['unit/intake/adapters/manifest/duplicate-keys.spec.ts'],
+  },
+];

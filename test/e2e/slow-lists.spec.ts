@@ -1,0 +1,83 @@
+import type { ServerResponse } from 'node:http';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { eventually } from '../support/local-aws.js';
+import type { ExportService } from '../support/export-service.js';
+import { CommandProcess } from './command-process.js';
+import { ExportFixture } from './export-fixture.js';
+
+jest.setTimeout(180_000);
+
+const LIST_HEAD = { 'content-type': 'text/plain', 'transfer-encoding': 'chunked' };
+
+describe('a job with a quick list is not kept waiting', () => {
+  let fixture: ExportFixture;
+  let first: ExportService;
+
+  beforeEach(async () => {
+    fixture = await ExportFixture.start();
+    first = await fixture.startService();
+  });
+  afterEach(() => fixture.close());
+
+  /** Jobs whose lists do as told; each has been asked for when this resolves. */
+  async function startLists(count: number, answer: (response: ServerResponse, line: string) => void) {
+    const file = fixture.origin.file('/file', 'a file');
+    const jobs: { arn: string; jobId: string; path: string }[] = [];
+    for (let list = 0; list < count; list++) {
+      const path = `/list-${list}`;
+      const manifest = fixture.origin.on(path, (_request, response) => answer(response, `${file}?${list}`));
+      jobs.push({ path, ...(await fixture.startExecution({ source: { manifest } })) });
+    }
+    await eventually(() => jobs.every(({ path }) => fixture.origin.hitsOf(path) > 0));
+    return jobs;
+  }
+
+  async function startSmallJobs(count: number) {
+    const files = fixture.smallFiles(count, 'quick');
+    return Promise.all(files.map((file) => fixture.startExecution({ source: { files: [file] } })));
+  }
+
+  async function expectSuccess(jobs: readonly { arn: string }[]): Promise<void> {
+    for (const { arn } of jobs) expect((await fixture.ended(arn)).status).toBe('SUCCEEDED');
+  }
+
+  async function cancel(jobs: readonly { jobId: string }[]): Promise<void> {
+    for (const { jobId } of jobs) {
+      const { code } = await CommandProcess.start('src/cli/main.js', ['cancel', jobId], fixture.aws.environment()).ended;
+      expect(code).toBe(0);
+    }
+  }
+
+  const endedExpansions = (jobs: readonly { jobId: string }[]) =>
+    jobs.filter(({ jobId }) => first.events().some((event) => event.jobId === jobId && event.msg.startsWith('Expansion ended')));
+
+  it('by four lists that drip a line a second: ten jobs are done while all four are still being read', async () => {
+    const dripping = await startLists(4, (response, line) => {
+      response.writeHead(200, LIST_HEAD);
+      const drip = setInterval(() => response.write(`${line}\n`), 1_000);
+      response.once('close', () => clearInterval(drip));
+    });
+    await fixture.startService();
+    await expectSuccess(await startSmallJobs(10));
+    expect(dripping.map(({ path }) => fixture.origin.hitsOf(path))).toEqual([1, 1, 1, 1]);
+    expect(fixture.origin.openRequests).toBe(4);
+  });
+
+  it('by four lists whose host asked for 90 s of patience, which end at once when they are cancelled', async () => {
+    const waiting = await startLists(4, (response) => void response.writeHead(429, { 'retry-after': '90' }).end());
+    await expectSuccess(await startSmallJobs(2));
+    await cancel(waiting);
+    await eventually(() => endedExpansions(waiting).length === 4);
+    expect(waiting.map(({ path }) => fixture.origin.hitsOf(path))).toEqual([1, 1, 1, 1]);
+  });
+
+  it('by four lists that never answer, whose connections end when they are cancelled', async () => {
+    const silent = await startLists(4, () => undefined);
+    await expectSuccess(await startSmallJobs(2));
+    expect(fixture.origin.openRequests).toBe(4);
+    await cancel(silent);
+    await eventually(() => fixture.origin.openRequests === 0);
+    expect(endedExpansions(silent)).toHaveLength(4);
+    expect(silent.map(({ path }) => fixture.origin.hitsOf(path))).toEqual([1, 1, 1, 1]);
+  });
+});
