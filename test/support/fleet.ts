@@ -8,7 +8,7 @@ import { Gate } from './fakes/gate.js';
 import { InMemoryCoordinatorRegistry } from './fakes/in-memory-coordinator-registry.js';
 import { RecordingLogger } from './fakes/recording-logger.js';
 import { RecordingMetrics } from './fakes/recording-metrics.js';
-import { FakeClock } from './fake-clock.js';
+import { newClock } from './each-clock.js';
 
 export const COORDINATOR_BEAT_MS = 10_000;
 
@@ -38,7 +38,7 @@ class FakeBatchWork {
 /** A registry and one clock; `coordinator()` is one process on them, of which several may have one id. */
 export function aFleet() {
   const gate = new Gate();
-  const clock = new FakeClock();
+  const clock = newClock();
   const registry = new InMemoryCoordinatorRegistry(gate, clock);
 
   const coordinator = (coordinatorId = 'me') => {
