@@ -1,8 +1,9 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { aJob } from '../../../support/builders.js';
 import { aBatchWorld, BATCH_BEAT_MS, BATCH_TTL_MS } from '../../../support/batch-holder.js';
 import { deferred } from '../../../support/deferred.js';
 import type { Fault } from '../../../support/fakes/gate.js';
+import { onEachClock } from '../../../support/each-clock.js';
 
 /** A batch of five tasks in hand, of which two are done. */
 let w: ReturnType<typeof aBatchWorld>;
@@ -27,7 +28,7 @@ afterEach(async () => {
 const row = () => w.batches.get(0);
 const always = (fault: Fault, times = 200) => Array.from({ length: times }, () => fault);
 
-describe('a batch heartbeat', () => {
+onEachClock('a batch heartbeat', () => {
   it('carries checkpoint and counters every interval', async () => {
     await w.clock.advance(BATCH_BEAT_MS - 1);
     expect(row().completed).toBe(0);
@@ -69,7 +70,7 @@ describe('a batch heartbeat', () => {
   });
 });
 
-describe('a lost lease', () => {
+onEachClock('a lost lease', () => {
   it('aborts the work at once and writes nothing more', async () => {
     const taken = { ...row(), lockToken: 2, lockedBy: 'another', claimId: 'of another' };
     w.batches.put(taken);
@@ -93,7 +94,7 @@ describe('a lost lease', () => {
   });
 });
 
-describe('Unknown is not lost; the local fence ends it at 2/3 TTL', () => {
+onEachClock('Unknown is not lost; the local fence ends it at 2/3 TTL', () => {
   it('works on while a renewal is unknown, and tries again soon', async () => {
     w.gate.next('checkpoint', ...always('unavailable', 20));
     await w.clock.advance(BATCH_BEAT_MS + 20_000);
@@ -145,7 +146,7 @@ describe('Unknown is not lost; the local fence ends it at 2/3 TTL', () => {
   });
 });
 
-describe('a job that is over', () => {
+onEachClock('a job that is over', () => {
   it.each([
     ['is being answered', { status: 'FINALIZING' as const }],
     ['was cancelled', { status: 'CANCELLED' as const }],

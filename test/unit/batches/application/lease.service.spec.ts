@@ -4,7 +4,8 @@ import type { Lease } from '../../../../src/batches/domain/batch.entity.js';
 import { aBatch, aState, leaseOf, RESULT_KEYS } from '../../../support/builders.js';
 import { Gate } from '../../../support/fakes/gate.js';
 import { InMemoryBatchRepository } from '../../../support/fakes/in-memory-batch-repository.js';
-import { FakeClock } from '../../../support/fake-clock.js';
+import { newClock } from '../../../support/each-clock.js';
+import { type FakeClock } from '../../../support/fake-clock.js';
 
 const HELD = aBatch({ status: 'running', lockToken: 3, lockedBy: 'me', claimId: 'claim-1' });
 const LEASE = leaseOf(HELD);
@@ -14,7 +15,7 @@ let rows: InMemoryBatchRepository;
 let leases: LeaseService;
 
 beforeEach(() => {
-  clock = new FakeClock();
+  clock = newClock();
   rows = new InMemoryBatchRepository(new Gate(), clock).put(HELD);
   leases = new LeaseService(rows, clock);
 });

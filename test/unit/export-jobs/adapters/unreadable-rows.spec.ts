@@ -2,13 +2,14 @@ import { beforeEach, expect, it } from '@jest/globals';
 import { toJobEntity } from '../../../../src/export-jobs/adapters/dynamodb/job-row.schema.js';
 import { UnreadableRows } from '../../../../src/export-jobs/adapters/dynamodb/unreadable-rows.js';
 import { RecordingLogger } from '../../../support/fakes/recording-logger.js';
-import { FakeClock } from '../../../support/fake-clock.js';
+import { newClock } from '../../../support/each-clock.js';
+import { type FakeClock } from '../../../support/fake-clock.js';
 
 let clock: FakeClock;
 let logger: RecordingLogger;
 let rows: UnreadableRows;
 beforeEach(() => {
-  clock = new FakeClock();
+  clock = newClock();
   logger = new RecordingLogger();
   rows = new UnreadableRows(clock, logger);
 });

@@ -3,6 +3,7 @@ import type { ExportJobEntity } from '../../../../src/export-jobs/domain/export-
 import { aJob, TOKEN } from '../../../support/builders.js';
 import { FaultError, type Fault } from '../../../support/fakes/gate.js';
 import { aFinisher, aSummary } from '../../../support/finisher.js';
+import { onEachClock } from '../../../support/each-clock.js';
 
 /** find, beginFinalizing, listBatches, writeManifest, find, answerToken, end. */
 const STEPS_OF_A_FINISH = 7;
@@ -135,7 +136,7 @@ describe.each([
   });
 });
 
-describe('Operator’s cancel goes through FINALIZING', () => {
+onEachClock('Operator’s cancel goes through FINALIZING', () => {
   it('so that a crash between the write and the answer cannot lose the answer', async () => {
     const { jobs, gate, stepFunctions, cancelJob, insist } = setUp(aJob({ completedTasks: 3 }));
     gate.crashAfter(2);

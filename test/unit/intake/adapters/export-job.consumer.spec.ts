@@ -1,8 +1,9 @@
-import { beforeEach, describe, expect, it } from '@jest/globals';
+import { beforeEach, expect, it } from '@jest/globals';
 import { ExportJobConsumer, type JobsQueue } from '../../../../src/intake/adapters/export-job.consumer.js';
 import { VisibilityPort, type ReceivedMessage, type VisibilityOutcome } from '../../../../src/platform/sqs/index.js';
 import { AppError } from '../../../../src/shared/index.js';
 import { aJob, withoutToken } from '../../../support/builders.js';
+import { onEachClock } from '../../../support/each-clock.js';
 import { settled } from '../../../support/fake-clock.js';
 import { anIntake } from '../../../support/intake.js';
 import { deferred } from '../../../support/deferred.js';
@@ -69,7 +70,7 @@ const MESSAGE = {
   source: { files: [{ url: 'https://origin.test/a', key: 'a' }] },
 };
 
-describe('ExportJobConsumer', () => {
+onEachClock('ExportJobConsumer', () => {
   let i: ReturnType<typeof anIntake>;
   let queue: FakeJobsQueue;
   let renewals: FakeRenewals;

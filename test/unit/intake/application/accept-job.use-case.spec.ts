@@ -1,6 +1,7 @@
-import { beforeEach, describe, expect, it } from '@jest/globals';
+import { beforeEach, expect, it } from '@jest/globals';
 import { aJob, aJobWithoutPlan, aPlan, aRequest, anOutcome, TOKEN, withoutToken } from '../../../support/builders.js';
 import { anIntake } from '../../../support/intake.js';
+import { onEachClock } from '../../../support/each-clock.js';
 import { settled } from '../../../support/fake-clock.js';
 
 const NEW = 'token-of-the-second-attempt';
@@ -16,7 +17,7 @@ beforeEach(() => {
 const accept = (over: Parameters<typeof aRequest>[0] = {}) => i.acceptAndAnswer(aRequest(over), running);
 const job = () => i.jobs.get('job-1');
 
-describe('a new job', () => {
+onEachClock('a new job', () => {
   it('is created, beaten at once, and is to be expanded', async () => {
     await expect(accept()).resolves.toBe('expand');
     expect(job()).toMatchObject({ status: 'PROCESSING', run: 1, attempt: 1, taskToken: TOKEN });
@@ -61,7 +62,7 @@ describe('a new job', () => {
   });
 });
 
-describe('the same message again', () => {
+onEachClock('the same message again', () => {
   it('Same token in PROCESSING: always continue, with a beat', async () => {
     i.jobs.put(aJobWithoutPlan());
     await expect(accept()).resolves.toBe('expand');
@@ -85,7 +86,7 @@ describe('the same message again', () => {
   });
 });
 
-describe('another request under the jobId', () => {
+onEachClock('another request under the jobId', () => {
   it('is refused with JobIdConflict, and the job is left alone', async () => {
     i.jobs.put(aJob());
     await expect(accept({ taskToken: NEW, requestHash: 'hash-2' })).resolves.toBe('acknowledge');
@@ -104,7 +105,7 @@ describe('another request under the jobId', () => {
   });
 });
 
-describe('another token', () => {
+onEachClock('another token', () => {
   it('Another token counts only after an accepted beat: a late duplicate of a dead one changes nothing', async () => {
     i.jobs.put(aJob());
     i.stepFunctions.close(NEW);

@@ -1,22 +1,27 @@
-import { beforeEach, describe, expect, it } from '@jest/globals';
+import { beforeEach, expect, it } from '@jest/globals';
 import { ExpansionTurns } from '../../../../src/intake/application/expansion-turns.js';
-import { aJobWithoutPlan } from '../../../support/builders.js';
+import { aJobWithoutPlan, START_ISO } from '../../../support/builders.js';
 import { deferred } from '../../../support/deferred.js';
 import { InMemoryJobStateRepository } from '../../../support/fakes/in-memory-job-state-repository.js';
-import { FakeClock } from '../../../support/fake-clock.js';
+import { HAIR_MS, newClock, onEachClock } from '../../../support/each-clock.js';
+import { type FakeClock } from '../../../support/fake-clock.js';
 
+const START_MS = Date.parse(START_ISO);
 const never = new AbortController().signal;
 let clock: FakeClock;
 let jobs: InMemoryJobStateRepository;
 let turns: ExpansionTurns;
 
 beforeEach(() => {
-  clock = new FakeClock();
+  clock = newClock();
   jobs = new InMemoryJobStateRepository(undefined, clock).put(aJobWithoutPlan());
   turns = new ExpansionTurns(1, jobs, clock);
 });
 
-describe('an expansion that waits for its turn', () => {
+/** When the waiting job's row last said so. */
+const stampedAfterS = () => Math.round((Date.parse(jobs.get('job-1').lastProgressAt) - START_MS) / 1_000);
+
+onEachClock('an expansion that waits for its turn', () => {
   it('says so in its row, for it waits for capacity that exists', async () => {
     const first = deferred();
     const running = turns.run('another', never, () => first.promise);
@@ -24,8 +29,8 @@ describe('an expansion that waits for its turn', () => {
     const waiting = turns.run('job-1', never, async () => {
       expanded = true;
     });
-    await clock.advance(120_000);
-    expect(jobs.get('job-1').lastProgressAt).toBe('2026-01-01T00:02:00.000Z');
+    await clock.advance(120_000 + HAIR_MS);
+    expect(stampedAfterS()).toBe(120);
     expect(expanded).toBe(false);
     first.resolve();
     await Promise.all([running, waiting]);
@@ -39,11 +44,12 @@ describe('an expansion that waits for its turn', () => {
     const next = turns.run('the-next', never, () => second.promise);
     const waiting = turns.run('job-1', never, () => Promise.resolve());
     await clock.advance(20 * 60_000);
-    expect(jobs.get('job-1').lastProgressAt).toBe('2026-01-01T00:10:00.000Z');
+    // The last stamp falls on the limit, give or take a hair.
+    expect([570, 600]).toContain(stampedAfterS());
     first.resolve();
     await running;
     await clock.advance(20 * 60_000);
-    expect(jobs.get('job-1').lastProgressAt).toBe('2026-01-01T00:30:00.000Z');
+    expect([1_770, 1_800]).toContain(stampedAfterS());
     second.resolve();
     await Promise.all([next, waiting]);
   });
@@ -66,8 +72,8 @@ describe('an expansion that waits for its turn', () => {
     jobs.gate.next('touchProgress', 'unavailable');
     const running = turns.run('another', never, () => first.promise);
     const waiting = turns.run('job-1', never, () => Promise.resolve());
-    await clock.advance(60_000);
-    expect(jobs.get('job-1').lastProgressAt).toBe('2026-01-01T00:01:00.000Z');
+    await clock.advance(60_000 + HAIR_MS);
+    expect(stampedAfterS()).toBe(60);
     first.resolve();
     await Promise.all([running, waiting]);
   });
