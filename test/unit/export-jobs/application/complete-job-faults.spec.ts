@@ -117,14 +117,16 @@ describe.each([
     expect(results.objects.get('run-1/manifest.json')).toBe(first);
   });
 
-  it('records that who answered is unknown when its reply was lost and the token is gone then', async () => {
-    const { jobs, clock, stepFunctions, completeJob } = setUp(job);
-    stepFunctions.loseNextReplies();
-    const finish = completeJob.complete('job-1');
-    await clock.advance(1_000);
-    await expect(finish).resolves.toBe('ended');
-    expect(stepFunctions.answers).toHaveLength(1);
-    expect(jobs.get('job-1')).toMatchObject({ status, callback: 'unknown' });
+  onEachClock('whose answer is tried again', () => {
+    it('records that who answered is unknown when its reply was lost and the token is gone then', async () => {
+      const { jobs, clock, stepFunctions, completeJob } = setUp(job);
+      stepFunctions.loseNextReplies();
+      const finish = completeJob.complete('job-1');
+      await clock.advance(1_000);
+      await expect(finish).resolves.toBe('ended');
+      expect(stepFunctions.answers).toHaveLength(1);
+      expect(jobs.get('job-1')).toMatchObject({ status, callback: 'unknown' });
+    });
   });
 
   it('records a token that was gone before we answered, and keeps its outcome', async () => {
