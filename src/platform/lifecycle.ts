@@ -146,7 +146,7 @@ export class Lifecycle {
         return 'done' as const;
       },
     );
-    const timeout = this.clock.sleep(Math.max(0, deadline - this.clock.monotonicMs()), late.signal).then(() => 'late' as const);
+    const timeout = this.clock.sleepUntil(deadline, late.signal).then(() => 'late' as const);
     if ((await Promise.race([work, timeout])) === 'late')
       this.logger.error('A part did not stop in time and is left behind', { part, phase });
     late.abort();

@@ -20,7 +20,8 @@ import { InMemoryBatchRepository } from './fakes/in-memory-batch-repository.js';
 import { InMemoryJobStateRepository } from './fakes/in-memory-job-state-repository.js';
 import { RecordingLogger } from './fakes/recording-logger.js';
 import { RecordingMetrics } from './fakes/recording-metrics.js';
-import { FakeClock, settled } from './fake-clock.js';
+import { settled, type FakeClock } from './fake-clock.js';
+import { newClock } from './each-clock.js';
 
 export const BATCH_BEAT_MS = 10_000;
 export const BATCH_TTL_MS = 90_000;
@@ -33,7 +34,7 @@ export const BATCH_MESSAGE = { jobId: 'job-1', batchNo: 0, run: 1 };
  */
 export function aBatchWorld(made: (segment: Segment) => Segment = (segment) => segment) {
   const gate = new Gate();
-  const clock = new FakeClock();
+  const clock = newClock();
   const logger = new RecordingLogger();
   const jobs = new InMemoryJobStateRepository(gate, clock).put(aJob({ plan: aPlan({ totalTasks: 5, batchCount: 1 }) }));
   const batches = new InMemoryBatchRepository(gate, clock).put(aBatch());

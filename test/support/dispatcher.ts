@@ -5,7 +5,7 @@ import type { TaskOutcome } from '../../src/worker-pool/index.js';
 import { FakeTransferPool } from './fakes/fake-transfer-pool.js';
 import { RecordingMetrics } from './fakes/recording-metrics.js';
 import { RecordingLogger } from './fakes/recording-logger.js';
-import { FakeClock } from './fake-clock.js';
+import { newClock } from './each-clock.js';
 
 export const SLOW = { code: 'HTTP_503', retryable: true };
 
@@ -59,7 +59,7 @@ export class FakeTaskSource implements TaskSource {
 }
 
 /** A dispatcher with so many places in its pool. */
-export function aDispatcher(places = 4, maxConnectionsPerHost = 10_000, clock = new FakeClock()) {
+export function aDispatcher(places = 4, maxConnectionsPerHost = 10_000, clock = newClock()) {
   const metrics = new RecordingMetrics();
   const pool = new FakeTransferPool(places);
   const signs = new WorkSigns(clock);

@@ -49,8 +49,8 @@ export class FakeClock extends Clock {
     return next === undefined ? undefined : next.dueAt - this.nowMs;
   }
 
-  /** What a spec expects where `ms` have passed: exactly that many. For `toEqual`; see RestlessClock. */
-  about(ms: number): unknown {
+  /** What a spec expects where `ms` should have passed, for `toEqual`: exactly so many here, on the restless clock within `withinMs`. */
+  about(ms: number, _withinMs?: number): unknown {
     return ms;
   }
 

@@ -9,12 +9,12 @@ import { Gate } from './fakes/gate.js';
 import { InMemoryJobStateRepository } from './fakes/in-memory-job-state-repository.js';
 import { RecordingLogger } from './fakes/recording-logger.js';
 import { RecordingMetrics } from './fakes/recording-metrics.js';
-import { FakeClock } from './fake-clock.js';
+import { newClock } from './each-clock.js';
 
 /** Everything that ends jobs, on fakes that share one gate. `another()` is a second process on the same tables. */
 export function aFinisher() {
   const gate = new Gate();
-  const clock = new FakeClock();
+  const clock = newClock();
   const logger = new RecordingLogger();
   const metrics = new RecordingMetrics();
   const jobs = new InMemoryJobStateRepository(gate, clock);

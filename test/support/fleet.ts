@@ -8,7 +8,7 @@ import { Gate } from './fakes/gate.js';
 import { InMemoryCoordinatorRegistry } from './fakes/in-memory-coordinator-registry.js';
 import { RecordingLogger } from './fakes/recording-logger.js';
 import { RecordingMetrics } from './fakes/recording-metrics.js';
-import { FakeClock } from './fake-clock.js';
+import { newClock } from './each-clock.js';
 
 export const COORDINATOR_BEAT_MS = 10_000;
 
@@ -36,7 +36,7 @@ class FakeBatchWork {
 }
 
 /** A registry on one clock; `coordinator()` is one process on them, of which several may have one id. */
-export function aFleet(clock = new FakeClock()) {
+export function aFleet(clock = newClock()) {
   const gate = new Gate();
   const registry = new InMemoryCoordinatorRegistry(gate, clock);
 

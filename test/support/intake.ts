@@ -22,12 +22,12 @@ import { InMemoryBatchRepository } from './fakes/in-memory-batch-repository.js';
 import { InMemoryJobStateRepository } from './fakes/in-memory-job-state-repository.js';
 import { RecordingLogger } from './fakes/recording-logger.js';
 import { RecordingMetrics } from './fakes/recording-metrics.js';
-import { FakeClock } from './fake-clock.js';
+import { newClock } from './each-clock.js';
 
 /** Everything that takes a job message in, on fakes that share one gate. `expander(batchSize)` is one of another process. */
 export function anIntake({ heartbeatEnabled = true, maxBeatsPerSecond = Infinity, maxOpenLists = 128 } = {}) {
   const gate = new Gate();
-  const clock = new FakeClock();
+  const clock = newClock();
   const logger = new RecordingLogger();
   const metrics = new RecordingMetrics();
   const jobs = new InMemoryJobStateRepository(gate, clock);

@@ -113,8 +113,7 @@ export class RunBatchUseCase {
 
   private async untilOr(work: Promise<unknown>, deadline: MonotonicMs): Promise<void> {
     const done = new AbortController();
-    const waited = this.clock.sleep(Math.max(0, deadline - this.clock.monotonicMs()), done.signal);
-    await Promise.race([work, waited]);
+    await Promise.race([work, this.clock.sleepUntil(deadline, done.signal)]);
     done.abort();
   }
 
@@ -213,7 +212,7 @@ export class RunBatchUseCase {
       try {
         return await attempt();
       } catch (error) {
-        if (running.remainingMs() <= 0) running.stop('fenced');
+        if (running.isPastFence) running.stop('fenced');
         if (isRefusedByStore(error) && ++refusals === MAX_REFUSALS)
           throw new AppError(DESTINATION_REFUSED, error.message, { disposition: 'reject', cause: error });
         throw error;

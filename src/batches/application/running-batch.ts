@@ -4,7 +4,7 @@ import type { CompleteJobUseCase, JobCounterService, JobStateRepositoryPort } fr
 import { isCounting } from '../../export-jobs/index.js';
 import type { BatchEntity, Lease } from '../domain/batch.entity.js';
 import type { Checkpoint, CheckpointState } from '../domain/checkpoint.js';
-import { remainingLeaseMs } from '../domain/local-fence.js';
+import { localFenceAt } from '../domain/local-fence.js';
 import type { LeaseService, RenewOutcome } from './lease.service.js';
 
 /** Why a holder stopped before its batch ended. */
@@ -128,9 +128,13 @@ export class RunningBatch {
     return ++this.seq;
   }
 
-  /** Milliseconds this holder may still work without a renewal. */
-  remainingMs(): number {
-    return remainingLeaseMs(this.renewedSince, this.services.clock.monotonicMs(), this.settings.ttlMs);
+  /** Whether this holder may work no more without a renewal. */
+  get isPastFence(): boolean {
+    return this.services.clock.monotonicMs() >= this.fenceAt;
+  }
+
+  private get fenceAt(): MonotonicMs {
+    return localFenceAt(this.renewedSince, this.settings.ttlMs);
   }
 
   private async beatUntilStopped(): Promise<void> {
@@ -152,8 +156,9 @@ export class RunningBatch {
   }
 
   private async stopAtFence(): Promise<void> {
-    for (let leftMs = this.remainingMs(); leftMs > 0; leftMs = this.remainingMs()) {
-      await this.services.clock.sleep(leftMs, this.wake.signal);
+    for (let at = -Infinity; at < this.fenceAt;) {
+      at = this.fenceAt;
+      await this.services.clock.sleepUntil(at, this.wake.signal);
       if (this.wake.signal.aborted || this.isGone) return;
     }
     if (this.stopReason !== undefined) return;

@@ -4,9 +4,9 @@ import type { MonotonicMs } from '../../shared/index.js';
 const FENCE = 2 / 3;
 
 /**
- * How long a holder may still work, in milliseconds; 0 or less: abort.
+ * Until when a holder may work without another renewal.
  * @param renewedSince start of the last renewal that succeeded, on this process's monotonic clock: the row cannot be older
  */
-export function remainingLeaseMs(renewedSince: MonotonicMs, now: MonotonicMs, ttlMs: number): number {
-  return renewedSince + ttlMs * FENCE - now;
+export function localFenceAt(renewedSince: MonotonicMs, ttlMs: number): MonotonicMs {
+  return renewedSince + ttlMs * FENCE;
 }

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { AppLogger, Clock, hash32, Metrics, toLoggable, type MonotonicMs } from '../../shared/index.js';
-import { decideHeartbeat, type HeartbeatDecision, type RepairLimits } from '../domain/decide-heartbeat.js';
+import { decideHeartbeat, type RepairLimits } from '../domain/decide-heartbeat.js';
 import { ACTIVE_STATUSES, type ExportJobEntity } from '../domain/export-job.entity.js';
 import { JobStateVO } from '../domain/job-state.vo.js';
 import { ownerOf } from '../domain/rendezvous.js';
@@ -62,7 +62,7 @@ export class HeartbeatOrchestratorService {
   private stopping = new AbortController();
   private loop: Promise<void> | undefined;
   private turn: Promise<HeartbeatTurn> | undefined;
-  /** When the loop last went round, whether its turn succeeded or not. */
+  /** When the loop last went round, whether its turn succeeded or not; at first, when it started. */
   private lastTurnAt: MonotonicMs | undefined;
 
   constructor(
@@ -84,6 +84,7 @@ export class HeartbeatOrchestratorService {
     const { heartbeatEnabled, heartbeatIntervalMs } = this.settings;
     if (!heartbeatEnabled) this.logger.info('Heartbeat orchestrator disabled via configuration: finishes jobs, sends no task heartbeats');
     else this.logger.info(`Heartbeat orchestrator started (interval: ${heartbeatIntervalMs}ms)`);
+    this.lastTurnAt = this.clock.monotonicMs();
     this.loop = this.run(this.stopping.signal);
   }
 
@@ -128,11 +129,12 @@ export class HeartbeatOrchestratorService {
       } catch (error) {
         this.logger.error('Heartbeat turn failed; the next one tries again', { error: toLoggable(error) });
       }
-      this.lastTurnAt = this.clock.monotonicMs();
+      const now = this.clock.monotonicMs();
+      this.lastTurnAt = now;
       // The grid stands still, so slots stay one interval apart; turns that have gone by are not made up for.
-      const goneBy = Math.floor((this.clock.monotonicMs() - start) / intervalMs);
+      const goneBy = Math.floor((now - start) / intervalMs);
       turnStart = start + Math.max(1, goneBy) * intervalMs;
-      await this.clock.sleep(Math.max(0, turnStart - this.clock.monotonicMs()), signal);
+      await this.clock.sleepUntil(turnStart, signal);
     }
   }
 
@@ -147,10 +149,11 @@ export class HeartbeatOrchestratorService {
     const { active, mine } = await this.lookOrRemember();
     const toBeat: { job: ExportJobEntity; at: MonotonicMs }[] = [];
     const turn = { active, mine: mine.length, beats: 0, finishes: 0, repairs: 0 };
+    const now = this.clock.monotonicMs();
     for (const job of mine) {
-      const { beat, care } = this.decide(job);
+      const { beat, care } = decideHeartbeat(job, this.seen.of(job.jobId, now), now, this.settings);
       if (care === 'finish' && this.beginFinish(job)) turn.finishes++;
-      if (care === 'repair' && this.beginRepair(job, signal)) turn.repairs++;
+      if (care === 'repair' && this.beginRepair(job, now, signal)) turn.repairs++;
       if (beat && this.settings.heartbeatEnabled) toBeat.push(...timesOf(job).map((at) => ({ job, at })));
     }
     this.care.retain(mine);
@@ -160,8 +163,7 @@ export class HeartbeatOrchestratorService {
     toBeat.sort((a, b) => a.at - b.at);
     const beaten = new Set<string>();
     for (const { job, at } of toBeat) {
-      const wait = at - this.clock.monotonicMs();
-      if (wait > 0) await this.clock.sleep(wait, signal);
+      if (at > this.clock.monotonicMs()) await this.clock.sleepUntil(at, signal);
       if (signal.aborted) break;
       await this.heartbeats.beat(job, at === AT_ONCE ? undefined : at, signal);
       beaten.add(job.jobId);
@@ -213,11 +215,6 @@ export class HeartbeatOrchestratorService {
     return { active, mine };
   }
 
-  private decide(job: ExportJobEntity): HeartbeatDecision {
-    const now = this.clock.monotonicMs();
-    return decideHeartbeat(job, this.seen.of(job.jobId, now), now, this.settings);
-  }
-
   private beginFinish(job: ExportJobEntity): boolean {
     return this.care.finish(job, (outcome) => {
       const cannotFinish = job.status === 'FINALIZING' && outcome === 'not-yet';
@@ -227,8 +224,7 @@ export class HeartbeatOrchestratorService {
     });
   }
 
-  private beginRepair(job: ExportJobEntity, signal: AbortSignal): boolean {
-    const now = this.clock.monotonicMs();
+  private beginRepair(job: ExportJobEntity, now: MonotonicMs, signal: AbortSignal): boolean {
     const { aliveSince } = this.seen.of(job.jobId, now);
     return this.care.repair(job, now - aliveSince, () => this.seen.noteAlive(job.jobId, now), signal);
   }

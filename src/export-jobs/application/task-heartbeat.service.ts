@@ -108,10 +108,10 @@ export class TaskHeartbeatService {
 
   /** Every call takes its place, first and second tries alike: the quota is the account's, shared with everyone. */
   private async placeInBucket(signal?: AbortSignal): Promise<void> {
-    const sendAt = Math.max(this.nextSendAt, this.clock.monotonicMs());
+    const now = this.clock.monotonicMs();
+    const sendAt = Math.max(this.nextSendAt, now);
     this.nextSendAt = sendAt + 1_000 / this.settings.maxBeatsPerSecond;
-    const wait = sendAt - this.clock.monotonicMs();
-    if (wait > 0) await this.clock.sleep(wait, signal);
+    if (sendAt > now) await this.clock.sleepUntil(sendAt, signal);
   }
 
   private track(work: Promise<void>): Promise<void> {

@@ -120,11 +120,12 @@ export class CoordinatorHeartbeatService {
     // At random, so that coordinators that started together do not beat in step.
     let dueAt = clock.monotonicMs() + Math.random() * intervalMs;
     for (;;) {
-      await clock.sleep(Math.max(0, dueAt - clock.monotonicMs()), signal);
+      await clock.sleepUntil(dueAt, signal);
       if (signal.aborted) return;
       await this.inTurn(() => this.beat());
-      this.lastBeatAt = clock.monotonicMs();
-      dueAt += Math.max(1, Math.ceil((clock.monotonicMs() - dueAt) / intervalMs)) * intervalMs;
+      const now = clock.monotonicMs();
+      this.lastBeatAt = now;
+      dueAt += Math.max(1, Math.ceil((now - dueAt) / intervalMs)) * intervalMs;
     }
   }
 

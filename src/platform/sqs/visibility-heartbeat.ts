@@ -2,6 +2,8 @@ import { AppError, fullJitterMs, type MonotonicMs } from '../../shared/index.js'
 
 /** SQS hides a message for at most 12 hours in total since it was received; a call that goes over it is rejected, not clamped. */
 const MAX_TOTAL_S = 43_200;
+/** SQS takes whole seconds: near the 12 hours each call would gain a fraction of one. */
+const WORTH_A_CALL_MS = 1_000;
 
 export interface HeldMessage {
   queueUrl: string;
@@ -107,7 +109,8 @@ export class MessageHeartbeat implements VisibilityHeartbeat {
   timeoutToAskS(nowMs: MonotonicMs): number | undefined {
     const leftS = Math.floor(MAX_TOTAL_S - (nowMs - this.message.receivedAt) / 1_000) - 1;
     const askS = Math.min(this.timer.timeoutS, leftS);
-    this.#capped = askS <= 0 || nowMs + askS * 1_000 <= this.#expiresAt;
+    const isCut = askS < this.timer.timeoutS;
+    this.#capped = askS <= 0 || (isCut && nowMs + askS * 1_000 < this.#expiresAt + WORTH_A_CALL_MS);
     return this.#capped ? undefined : askS;
   }
 

@@ -86,7 +86,7 @@ export class VisibilityHeartbeats implements HeartbeatTimer {
   }
 
   async #ring(alarm: Alarm): Promise<void> {
-    await this.tools.clock.sleep(Math.max(0, alarm.at - this.nowMs()), alarm.cancel.signal);
+    await this.tools.clock.sleepUntil(alarm.at, alarm.cancel.signal);
     if (this.#alarm === alarm) this.#turn();
   }
 

@@ -30,7 +30,7 @@ export class UploadReaper {
   /** Resolves when all is aborted or given up, by then at the latest. */
   async close(by: MonotonicMs): Promise<void> {
     const done = new AbortController();
-    void this.clock.sleep(Math.max(0, by - this.clock.monotonicMs()), done.signal).then(() => this.late.abort());
+    void this.clock.sleepUntil(by, done.signal).then(() => this.late.abort());
     await Promise.all(this.underWay);
     done.abort();
   }

@@ -1,7 +1,7 @@
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { expect, it } from '@jest/globals';
 import { batchGet } from '../../../src/platform/dynamodb/index.js';
-import { FakeClock } from '../../support/fake-clock.js';
+import { newClock, onEachClock } from '../../support/each-clock.js';
 
 const keys = [1, 2, 3].map((id) => ({ id }));
 
@@ -16,17 +16,19 @@ function aTable(rowsPerCall: readonly number[]): DynamoDBDocumentClient {
   return { send } as unknown as DynamoDBDocumentClient;
 }
 
-it('asks again, ever more slowly, for what a call leaves unprocessed', async () => {
-  const clock = new FakeClock();
-  const rows = batchGet(aTable([1, 0, 2]), 'table', keys, clock);
-  await clock.advance(10_000);
-  await expect(rows).resolves.toEqual(keys);
-});
+onEachClock('many rows by key', () => {
+  it('asks again, ever more slowly, for what a call leaves unprocessed', async () => {
+    const clock = newClock();
+    const rows = batchGet(aTable([1, 0, 2]), 'table', keys, clock);
+    await clock.advance(10_000);
+    await expect(rows).resolves.toEqual(keys);
+  });
 
-it('gives up on a table that gives nothing, rather than keep its caller waiting', async () => {
-  const clock = new FakeClock();
-  const rows = batchGet(aTable([1]), 'table', keys, clock);
-  const failed = expect(rows).rejects.toMatchObject({ code: 'TABLE_THROTTLED', disposition: 'retry' });
-  await clock.advance(20_000);
-  await failed;
+  it('gives up on a table that gives nothing, rather than keep its caller waiting', async () => {
+    const clock = newClock();
+    const rows = batchGet(aTable([1]), 'table', keys, clock);
+    const failed = expect(rows).rejects.toMatchObject({ code: 'TABLE_THROTTLED', disposition: 'retry' });
+    await clock.advance(20_000);
+    await failed;
+  });
 });

@@ -1,9 +1,10 @@
 import { EventEmitter } from 'node:events';
-import { beforeEach, describe, expect, it } from '@jest/globals';
+import { beforeEach, expect, it } from '@jest/globals';
 import { Lifecycle, type DrainDeadlines, type LifecyclePart, type LifecycleStep } from '../../../src/platform/lifecycle.js';
 import { deferred } from '../../support/deferred.js';
 import { RecordingLogger } from '../../support/fakes/recording-logger.js';
-import { FakeClock, settled } from '../../support/fake-clock.js';
+import { newClock, onEachClock } from '../../support/each-clock.js';
+import { settled, type FakeClock } from '../../support/fake-clock.js';
 
 const BUDGET_MS = 25_000;
 const STEPS: LifecycleStep[] = ['http', 'coordinator', 'worker-pool', 'batch-consumer', 'job-consumer', 'heartbeat-orchestrator'];
@@ -16,7 +17,7 @@ let events: string[];
 let deadlines: DrainDeadlines | undefined;
 
 beforeEach(() => {
-  clock = new FakeClock();
+  clock = newClock();
   logger = new RecordingLogger();
   lifecycle = new Lifecycle({ shutdownTimeoutMs: BUDGET_MS }, clock, logger);
   events = [];
@@ -44,7 +45,7 @@ const shutDown = async () => {
   await done;
 };
 
-describe('start', () => {
+onEachClock('start', () => {
   it('starts the parts in order, each after the one before has started, and is ready then', async () => {
     const started = deferred();
     register('worker-pool', { start: () => started.promise });
@@ -101,7 +102,7 @@ describe('start', () => {
   });
 });
 
-describe('shutdown', () => {
+onEachClock('shutdown', () => {
   it('is not ready at once; then all stop receiving, all drain, parts stop in reverse order, clients close last', async () => {
     await lifecycle.start();
     const done = lifecycle.shutdown();
@@ -115,7 +116,7 @@ describe('shutdown', () => {
   it('gives running work 60 % of the budget, and 85 % to hand everything back', async () => {
     await clock.advance(1_000);
     await shutDown();
-    expect(deadlines).toEqual({ finishBy: 1_000 + BUDGET_MS * 0.6, handBackBy: 1_000 + BUDGET_MS * 0.85 });
+    expect(deadlines).toEqual({ finishBy: clock.about(1_000 + BUDGET_MS * 0.6), handBackBy: clock.about(1_000 + BUDGET_MS * 0.85) });
   });
 
   it('runs once, however often it is asked', async () => {
@@ -143,7 +144,7 @@ describe('shutdown', () => {
     await lifecycle.start();
     const startedAt = clock.monotonicMs();
     await shutDown();
-    expect(told).toBe(startedAt + BUDGET_MS * 0.95);
+    expect(told).toEqual(clock.about(startedAt + BUDGET_MS * 0.95));
   });
 
   it.each(['quiesce', 'drain', 'stop'] as const)('goes on when a part fails in %s', async (phase) => {
@@ -184,7 +185,7 @@ describe('shutdown', () => {
   });
 });
 
-describe('signals', () => {
+onEachClock('signals', () => {
   const signalled = () => {
     const source = new EventEmitter();
     const codes: number[] = [];

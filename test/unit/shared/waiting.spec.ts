@@ -1,12 +1,13 @@
-import { describe, expect, it } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 import { expiryS, fullJitterMs, retryUntil, Semaphore, SystemClock } from '../../../src/shared/index.js';
 import { deferred } from '../../support/deferred.js';
-import { FakeClock, settled } from '../../support/fake-clock.js';
+import { newClock, onEachClock } from '../../support/each-clock.js';
+import { settled } from '../../support/fake-clock.js';
 
 const BACKOFF = { baseMs: 100, capMs: 1_000 };
 const running = new AbortController().signal;
 
-describe('fullJitterMs', () => {
+onEachClock('fullJitterMs', () => {
   it.each([
     [1, 100],
     [2, 200],
@@ -20,9 +21,9 @@ describe('fullJitterMs', () => {
   });
 });
 
-describe('retryUntil', () => {
+onEachClock('retryUntil', () => {
   it('numbers its attempts and gives back the value of the one that is done', async () => {
-    const clock = new FakeClock();
+    const clock = newClock();
     const attempts: number[] = [];
     const value = retryUntil(
       async (number) => {
@@ -37,7 +38,7 @@ describe('retryUntil', () => {
   });
 
   it('ends with nothing when it is aborted in a wait, and makes no attempt when it was aborted before', async () => {
-    const clock = new FakeClock();
+    const clock = newClock();
     const abort = new AbortController();
     const value = retryUntil(async () => ({ done: false }), { clock, backoff: BACKOFF, signal: abort.signal });
     await settled();
@@ -55,11 +56,11 @@ describe('retryUntil', () => {
       abort.abort();
       return { done: true as const, value: 1 };
     };
-    await expect(retryUntil(attempt, { clock: new FakeClock(), backoff: BACKOFF, signal: abort.signal })).resolves.toBe(1);
+    await expect(retryUntil(attempt, { clock: newClock(), backoff: BACKOFF, signal: abort.signal })).resolves.toBe(1);
   });
 });
 
-describe('Semaphore', () => {
+onEachClock('Semaphore', () => {
   const begin = (semaphore: Semaphore, signal = running) => {
     const work = deferred();
     const state = { started: false };
@@ -67,7 +68,7 @@ describe('Semaphore', () => {
       state.started = true;
       return work.promise;
     });
-    return { state, run, end: () => work.resolve() };
+    return { state, run, end: () => work.resolve(), ended: work.promise };
   };
 
   it('runs as many at a time as it has places, the others in order', async () => {
@@ -105,27 +106,42 @@ describe('Semaphore', () => {
     last.end();
     await Promise.all([first.run, last.run]);
   });
+
+  it('gives the place to the next one when the first in line is aborted in the moment in which it is its turn', async () => {
+    const semaphore = new Semaphore(1);
+    const abort = new AbortController();
+    const first = begin(semaphore);
+    const leaver = begin(semaphore, abort.signal);
+    const last = begin(semaphore);
+    // The place is free by then, and the leaver has not gone on yet.
+    void first.ended.then(() => abort.abort());
+    first.end();
+    await expect(leaver.run).resolves.toBeUndefined();
+    expect([leaver.state.started, last.state.started]).toEqual([false, true]);
+    last.end();
+    await last.run;
+    await expect(semaphore.run(running, () => Promise.resolve('next'))).resolves.toBe('next');
+  });
+
+  it('lets nobody in before those that wait, also in the moment in which a place becomes free', async () => {
+    const semaphore = new Semaphore(1);
+    const first = begin(semaphore);
+    const second = begin(semaphore);
+    const late = first.ended.then(() => begin(semaphore));
+    first.end();
+    const third = await late;
+    await settled();
+    expect([second.state.started, third.state.started]).toEqual([true, false]);
+    second.end();
+    third.end();
+    await Promise.all([second.run, third.run]);
+  });
 });
 
-describe('SystemClock', () => {
-  const clock = new SystemClock();
-
-  it('sleeps, and wakes at once when aborted', async () => {
-    const before = clock.monotonicMs();
-    await clock.sleep(5);
-    expect(clock.monotonicMs() - before).toBeGreaterThanOrEqual(4);
-    const abort = new AbortController();
-    const long = clock.sleep(3_600_000, abort.signal);
-    abort.abort();
-    await long;
-    await clock.sleep(3_600_000, abort.signal);
-  });
-
-  it('tells wall time as ISO-8601 UTC', () => {
-    expect(clock.nowIso()).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
-  });
+it('SystemClock tells wall time as ISO-8601 UTC', () => {
+  expect(new SystemClock().nowIso()).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
 });
 
 it('expiryS is so many days from now, in epoch seconds', () => {
-  expect(expiryS(new FakeClock('2026-01-01T00:00:00.900Z'), 30)).toBe(Date.parse('2026-01-31T00:00:00Z') / 1_000);
+  expect(expiryS(newClock('2026-01-01T00:00:00.900Z'), 30)).toBe(Date.parse('2026-01-31T00:00:00Z') / 1_000);
 });

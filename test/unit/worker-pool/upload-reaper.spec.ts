@@ -1,13 +1,14 @@
-import { beforeEach, describe, expect, it } from '@jest/globals';
+import { beforeEach, expect, it } from '@jest/globals';
 import { UploadReaper } from '../../../src/worker-pool/adapters/upload-reaper.js';
 import type { TaskUpload } from '../../../src/worker-pool/domain/task-upload.js';
-import { FakeClock, settled } from '../../support/fake-clock.js';
+import { newClock, onEachClock } from '../../support/each-clock.js';
+import { settled, type FakeClock } from '../../support/fake-clock.js';
 import { RecordingLogger } from '../../support/fakes/recording-logger.js';
 
 const upload = (uploadId: string): TaskUpload => ({ taskId: 'task', bucket: 'bucket', key: 'key', uploadId });
 const LEFT = 'A multipart upload stays open until the lifecycle rule of its bucket ends it';
 
-describe('UploadReaper', () => {
+onEachClock('UploadReaper', () => {
   let clock: FakeClock;
   let logger: RecordingLogger;
   /** Ids as they are asked to be aborted. */
@@ -16,7 +17,7 @@ describe('UploadReaper', () => {
   let reaper: UploadReaper;
 
   beforeEach(() => {
-    clock = new FakeClock();
+    clock = newClock();
     logger = new RecordingLogger();
     asked = [];
     abortUpload = async () => {};

@@ -22,16 +22,17 @@ export class UnreadableRows {
     const row = String(jobId);
     const issues = issuesOf(error);
     const reason = JSON.stringify([version, issues]);
-    this.forget();
+    const now = this.clock.monotonicMs();
+    this.forget(now);
     if (this.said.get(row)?.reason === reason) return;
     this.said.delete(row);
-    this.said.set(row, { reason, at: this.clock.monotonicMs() });
+    this.said.set(row, { reason, at: now });
     this.logger.error('A job row cannot be read and is left alone', { jobId: row, version, issues });
   }
 
-  private forget(): void {
+  private forget(now: MonotonicMs): void {
     for (const [row, { at }] of this.said) {
-      if (this.clock.monotonicMs() - at < AGAIN_AFTER_MS) return;
+      if (now - at < AGAIN_AFTER_MS) return;
       this.said.delete(row);
     }
   }

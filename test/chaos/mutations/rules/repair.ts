@@ -121,8 +121,8 @@ export const REPAIR_MUTATIONS: readonly Mutation[] = [
     rule: 'Finish and repair never stand in front of a beat',
     fault: 'a turn waits for a repair before it beats',
     file: ORCHESTRATOR,
-    find: "if (care === 'repair' && this.beginRepair(job, signal)) turn.repairs++;",
-    replace: "if (care === 'repair' && this.beginRepair(job, signal)) await this.care.idle();",
+    find: "if (care === 'repair' && this.beginRepair(job, now, signal)) turn.repairs++;",
+    replace: "if (care === 'repair' && this.beginRepair(job, now, signal)) await this.care.idle();",
     specs: ON_JOBS_WITHOUT_PROGRESS,
   },
   {

@@ -1,7 +1,8 @@
-import { beforeEach, describe, expect, it } from '@jest/globals';
+import { beforeEach, expect, it } from '@jest/globals';
 import { aState } from '../../../support/builders.js';
 import { aBatchWorld, BATCH_MESSAGE } from '../../../support/batch-holder.js';
 import { deferred } from '../../../support/deferred.js';
+import { onEachClock } from '../../../support/each-clock.js';
 import { settled } from '../../../support/fake-clock.js';
 
 let w: ReturnType<typeof aBatchWorld>;
@@ -15,7 +16,7 @@ beforeEach(() => {
 const row = () => w.batches.get(0);
 const isHandedBackOrEnded = () => (row().status === 'queued' && w.queue.sent.length > 0) || row().status === 'succeeded';
 
-describe('a drain', () => {
+onEachClock('a drain', () => {
   it('lets running tasks finish, starts no others. Release: row queued, then the message', async () => {
     const { run } = await me.begin();
     const drained = me.drain();
@@ -149,7 +150,7 @@ describe('a drain', () => {
   });
 });
 
-describe('a drain that meets a job that is being answered', () => {
+onEachClock('a drain that meets a job that is being answered', () => {
   const beginAndEnd = async () => {
     const answering = deferred();
     w.gate.next('answerToken', () => answering.promise);
@@ -179,7 +180,7 @@ describe('a drain that meets a job that is being answered', () => {
   });
 });
 
-describe('a drain that meets a batch whose tasks are all done', () => {
+onEachClock('a drain that meets a batch whose tasks are all done', () => {
   const beginAndReach = async (step: string) => {
     const held = deferred();
     w.gate.next(step, () => held.promise);

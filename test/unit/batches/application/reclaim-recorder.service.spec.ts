@@ -1,8 +1,9 @@
-import { beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { beforeEach, expect, it, jest } from '@jest/globals';
 import { ReclaimRecorderService } from '../../../../src/batches/application/reclaim-recorder.service.js';
 import { aReclaim } from '../../../support/builders.js';
 import { deferred } from '../../../support/deferred.js';
-import { FakeClock, settled } from '../../../support/fake-clock.js';
+import { newClock, onEachClock } from '../../../support/each-clock.js';
+import { settled, type FakeClock } from '../../../support/fake-clock.js';
 import type { Fault } from '../../../support/fakes/gate.js';
 import { InMemoryReclaimHistory } from '../../../support/fakes/in-memory-reclaim-history.js';
 import { RecordingLogger } from '../../../support/fakes/recording-logger.js';
@@ -15,7 +16,7 @@ let history: InMemoryReclaimHistory;
 let recorder: ReclaimRecorderService;
 
 beforeEach(() => {
-  clock = new FakeClock();
+  clock = newClock();
   logger = new RecordingLogger();
   history = new InMemoryReclaimHistory();
   recorder = new ReclaimRecorderService(history, clock, logger);
@@ -36,7 +37,7 @@ async function stopping() {
   return { stopped, stop };
 }
 
-describe('the stop of the reclaim recorder', () => {
+onEachClock('the stop of the reclaim recorder', () => {
   it('ends at once when nothing is under way', async () => {
     await recorder.stop();
     await recorder.stop();

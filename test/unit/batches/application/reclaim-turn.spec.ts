@@ -1,6 +1,7 @@
-import { beforeEach, describe, expect, it } from '@jest/globals';
+import { beforeEach, expect, it } from '@jest/globals';
 import { aBatch, aState, leaseOf } from '../../../support/builders.js';
 import { deferred } from '../../../support/deferred.js';
+import { HAIR_MS, onEachClock } from '../../../support/each-clock.js';
 import { settled } from '../../../support/fake-clock.js';
 import type { Fault } from '../../../support/fakes/gate.js';
 import { aReclaimWorld, aSilent, MAX_ATTEMPTS, RECLAIM_INTERVAL_MS } from '../../../support/reclaimer.js';
@@ -13,7 +14,7 @@ beforeEach(() => {
   me = w.reclaimer();
 });
 
-describe('Self-doubt: no turn after an own late turn or a failed own write: a reclaimer', () => {
+onEachClock('Self-doubt: no turn after an own late turn or a failed own write: a reclaimer', () => {
   it('takes none in a turn that comes more than two intervals late, and goes on with the next', async () => {
     await me.watch(aSilent());
     await w.clock.advance(RECLAIM_INTERVAL_MS * 3 + 1);
@@ -67,7 +68,7 @@ describe('Self-doubt: no turn after an own late turn or a failed own write: a re
 
 const statuses = async () => (await w.batches.list('job-1')).map(({ status }) => status);
 
-describe('a batch that cannot be reclaimed', () => {
+onEachClock('a batch that cannot be reclaimed', () => {
   const many = (count: number) => Array.from({ length: count }, (_, batchNo) => aSilent({ batchNo }));
 
   it('does not hide the ones behind it', async () => {
@@ -108,7 +109,7 @@ describe('a batch that cannot be reclaimed', () => {
   });
 });
 
-describe('a look that finds more than a turn has time for', () => {
+onEachClock('a look that finds more than a turn has time for', () => {
   const many = (count: number) => Array.from({ length: count }, (_, batchNo) => aSilent({ batchNo }));
   const slowly: Fault = () => w.clock.advance(2_000);
   /** Reads that take 2 s each, a page: three pages a turn. */
@@ -189,7 +190,7 @@ describe('a look that finds more than a turn has time for', () => {
   });
 });
 
-describe('a batch that is given up', () => {
+onEachClock('a batch that is given up', () => {
   const poisonous = (count: number, from = 0) =>
     Array.from({ length: count }, (_, index) => aSilent({ batchNo: from + index, attempts: MAX_ATTEMPTS }));
   const runOnce = async () => {
@@ -277,7 +278,7 @@ describe('a batch that is given up', () => {
   });
 });
 
-describe('the history of a turn', () => {
+onEachClock('the history of a turn', () => {
   it('has a line for each batch that was taken, with the ages of its lease', async () => {
     const at = { lockedAt: '2025-12-31T21:00:00.000Z', heartbeatAt: '2025-12-31T23:00:00.000Z', progressedAt: '2025-12-31T22:00:00.000Z' };
     await me.watch(aSilent({ ...at, ...aState([0, 1], [2]) }), aBatch({ batchNo: 1 }));
@@ -311,7 +312,7 @@ describe('the history of a turn', () => {
     await w.clock.advance(RECLAIM_INTERVAL_MS);
     await expect(me.reclaim.runOnce()).resolves.toMatchObject({ requeued: 2, failed: 0 });
     expect(w.history.records).toEqual([]);
-    await w.clock.advance(500);
+    await w.clock.advance(500 + HAIR_MS);
     await me.reclaim.idle();
     expect(w.history.records.map(({ batchNo }) => batchNo)).toEqual([0, 1]);
     expect(w.logger.messages('error')).toEqual([]);
@@ -322,7 +323,7 @@ describe('the history of a turn', () => {
     w.gate.next('recordReclaim', ...Array<Fault>(3).fill('unavailable'));
     await w.clock.advance(RECLAIM_INTERVAL_MS);
     await me.reclaim.runOnce();
-    await w.clock.advance(1_500);
+    await w.clock.advance(1_500 + HAIR_MS);
     await me.reclaim.idle();
     expect(w.history.records).toEqual([]);
     expect(w.logger.messages('warn')).toContain('A reclaim is missing in the history');
@@ -337,9 +338,9 @@ describe('the history of a turn', () => {
     await me.reclaim.runOnce();
     let isStopped = false;
     const stopped = me.reclaim.stop().then(() => (isStopped = true));
-    await w.clock.advance(999);
+    await w.clock.advance(1_000 - HAIR_MS);
     expect(isStopped).toBe(false);
-    await w.clock.advance(1);
+    await w.clock.advance(2 * HAIR_MS);
     await stopped;
   });
 
@@ -348,19 +349,21 @@ describe('the history of a turn', () => {
     w.gate.next('recordReclaim', fault);
     await w.clock.advance(RECLAIM_INTERVAL_MS);
     await me.reclaim.runOnce();
-    await w.clock.advance(500);
+    await w.clock.advance(500 + HAIR_MS);
     await me.reclaim.idle();
     expect(w.history.records).toHaveLength(1);
   });
 });
 
-it('A turn counts what is silent for more than twice its TTL, taken or not', async () => {
-  const ago = (seconds: number) => new Date(Date.parse(w.clock.nowIso()) - seconds * 1_000).toISOString();
-  const silentFor = (batchNo: number, seconds: number) => aSilent({ batchNo, lockedAt: ago(900), heartbeatAt: ago(seconds) });
-  w.batches.put(silentFor(0, 180), silentFor(1, 181), silentFor(2, 10));
-  await me.reclaim.runOnce();
-  expect(me.metrics.last('batches_over_twice_ttl')).toBe(1);
-  w.batches.rows.clear();
-  await me.nextTurn();
-  expect(me.metrics.last('batches_over_twice_ttl')).toBe(0);
+onEachClock('a look', () => {
+  it('A turn counts what is silent for more than twice its TTL, taken or not', async () => {
+    const ago = (seconds: number) => new Date(Date.parse(w.clock.nowIso()) - seconds * 1_000).toISOString();
+    const silentFor = (batchNo: number, seconds: number) => aSilent({ batchNo, lockedAt: ago(900), heartbeatAt: ago(seconds) });
+    w.batches.put(silentFor(0, 179), silentFor(1, 181), silentFor(2, 10));
+    await me.reclaim.runOnce();
+    expect(me.metrics.last('batches_over_twice_ttl')).toBe(1);
+    w.batches.rows.clear();
+    await me.nextTurn();
+    expect(me.metrics.last('batches_over_twice_ttl')).toBe(0);
+  });
 });

@@ -1,8 +1,9 @@
-import { beforeEach, describe, expect, it } from '@jest/globals';
+import { beforeEach, expect, it } from '@jest/globals';
 import { AppError, StoreError } from '../../../../src/shared/index.js';
 import { aBatch, aJob, aPlan, aState } from '../../../support/builders.js';
 import { aBatchWorld, BATCH_BEAT_MS, BATCH_MESSAGE } from '../../../support/batch-holder.js';
 import { deferred } from '../../../support/deferred.js';
+import { onEachClock } from '../../../support/each-clock.js';
 import { settled } from '../../../support/fake-clock.js';
 
 let w: ReturnType<typeof aBatchWorld>;
@@ -19,7 +20,7 @@ const totals = () => {
   return [completedTasks, failedTasks, bytesProcessed];
 };
 
-describe('Message deleted after the claim, claimed or not', () => {
+onEachClock('Message deleted after the claim, claimed or not', () => {
   it('and before the work', async () => {
     const { run } = await me.begin();
     const [claim, deleted, segment] = order('claim', 'deleteMessage', 'loadSegment');
@@ -49,7 +50,7 @@ describe('Message deleted after the claim, claimed or not', () => {
   });
 });
 
-describe('the end of a batch', () => {
+onEachClock('the end of a batch', () => {
   it('ends the job when its counts add up, and leaves nothing running', async () => {
     const { run } = await me.begin();
     await me.pool.fail({ code: 'HTTP_404', retryable: false, httpStatus: 404 });
@@ -162,7 +163,7 @@ describe('the end of a batch', () => {
   );
 });
 
-describe('Checkpoint first, counters second', () => {
+onEachClock('Checkpoint first, counters second', () => {
   it.each(['checkpoint', 'endBatch'])('a crash right after %s loses nothing and counts nothing twice', async (step) => {
     w.jobs.put(aJob({ plan: aPlan({ totalTasks: 5, batchCount: 1 }) }));
     const { run } = await me.begin();
@@ -186,7 +187,7 @@ describe('Checkpoint first, counters second', () => {
   });
 });
 
-describe('a batch taken over', () => {
+onEachClock('a batch taken over', () => {
   it('goes on from the checkpoint, brings the counters up first, and rebuilds the lines of what was done', async () => {
     w.batches.put(aBatch({ ...aState([0, 3], [1]), lockToken: 6, attempts: 1 }));
     const { run } = await me.begin();
@@ -223,7 +224,7 @@ describe('a batch taken over', () => {
   });
 });
 
-describe('DestinationRefused: a batch whose lists the destination refuses', () => {
+onEachClock('DestinationRefused: a batch whose lists the destination refuses', () => {
   const CALL = { bucket: 'exports', key: 'results/SUCCEEDED_000000_1.jsonl', permission: 's3:PutObject' };
   const refused = () => Promise.reject(new StoreError(CALL, 'AccessDenied', { mayPass: false }));
 
@@ -275,7 +276,7 @@ it('options.failFast: a failure that a batch heartbeat counts ends the job there
   expect(w.batches.get(0).status).toBe('cancelled');
 });
 
-describe('a batch whose segment is broken for good', () => {
+onEachClock('a batch whose segment is broken for good', () => {
   const broken = () =>
     Promise.reject(new AppError('EXPORT_FILE_BROKEN', 's3://exports/0.jsonl is not there any more', { disposition: 'reject' }));
   const stalled = () => w.logger.messages('error').filter((message) => message === 'Job stalled');

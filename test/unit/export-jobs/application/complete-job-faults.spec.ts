@@ -3,6 +3,7 @@ import type { ExportJobEntity } from '../../../../src/export-jobs/domain/export-
 import { aJob, TOKEN } from '../../../support/builders.js';
 import { FaultError, type Fault } from '../../../support/fakes/gate.js';
 import { aFinisher, aSummary } from '../../../support/finisher.js';
+import { onEachClock } from '../../../support/each-clock.js';
 
 /** find, beginFinalizing, listBatches, writeManifest, find, answerToken, end. */
 const STEPS_OF_A_FINISH = 7;
@@ -117,14 +118,16 @@ describe.each([
     expect(results.objects.get('run-1/manifest.json')).toBe(first);
   });
 
-  it('records that who answered is unknown when its reply was lost and the token is gone then', async () => {
-    const { jobs, clock, stepFunctions, completeJob } = setUp(job);
-    stepFunctions.loseNextReplies();
-    const finish = completeJob.complete('job-1');
-    await clock.advance(1_000);
-    await expect(finish).resolves.toBe('ended');
-    expect(stepFunctions.answers).toHaveLength(1);
-    expect(jobs.get('job-1')).toMatchObject({ status, callback: 'unknown' });
+  onEachClock('whose answer is tried again', () => {
+    it('records that who answered is unknown when its reply was lost and the token is gone then', async () => {
+      const { jobs, clock, stepFunctions, completeJob } = setUp(job);
+      stepFunctions.loseNextReplies();
+      const finish = completeJob.complete('job-1');
+      await clock.advance(1_000);
+      await expect(finish).resolves.toBe('ended');
+      expect(stepFunctions.answers).toHaveLength(1);
+      expect(jobs.get('job-1')).toMatchObject({ status, callback: 'unknown' });
+    });
   });
 
   it('records a token that was gone before we answered, and keeps its outcome', async () => {
@@ -136,7 +139,7 @@ describe.each([
   });
 });
 
-describe('Operator’s cancel goes through FINALIZING', () => {
+onEachClock('Operator’s cancel goes through FINALIZING', () => {
   it('so that a crash between the write and the answer cannot lose the answer', async () => {
     const { jobs, gate, stepFunctions, cancelJob, insist } = setUp(aJob({ completedTasks: 3 }));
     gate.crashAfter(2);

@@ -1,8 +1,9 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { slotOf, type HeartbeatOrchestratorService } from '../../../../src/export-jobs/application/heartbeat-orchestrator.service.js';
 import { ownerOf } from '../../../../src/export-jobs/domain/rendezvous.js';
 import { withoutToken } from '../../../support/builders.js';
 import { deferred } from '../../../support/deferred.js';
+import { onEachClock } from '../../../support/each-clock.js';
 import { settled } from '../../../support/fake-clock.js';
 import { aSummary } from '../../../support/finisher.js';
 import { aJobNamed, anOrchestrator, INTERVAL_MS, STALL_TIMEOUT_MS, tokenOf } from '../../../support/orchestrator.js';
@@ -26,7 +27,7 @@ const trigger = async () => {
   return turn;
 };
 
-describe('one turn', () => {
+onEachClock('one turn', () => {
   it('beats jobs with a token, none without, and none that ended', async () => {
     f.jobs.put(
       aJobNamed('a', { status: 'PROCESSING' }),
@@ -113,7 +114,7 @@ describe('one turn', () => {
   });
 });
 
-describe('the loop', () => {
+onEachClock('the loop', () => {
   it('says that it started and how often it beats', async () => {
     orchestrator.start();
     orchestrator.start();
@@ -129,7 +130,7 @@ describe('the loop', () => {
       const slot = slotOf(name, INTERVAL_MS);
       const [first = NaN, ...others] = f.beatsOf(name);
       expect(first).toBeLessThan(10);
-      expect(others).toEqual([0, 1, 2, 3].map((turn) => turn * INTERVAL_MS + slot));
+      expect(others).toEqual([0, 1, 2, 3].map((turn) => f.clock.about(turn * INTERVAL_MS + slot)));
     }
   });
 
@@ -138,7 +139,7 @@ describe('the loop', () => {
     await f.clock.advance(INTERVAL_MS - 1);
     f.jobs.put(aJobNamed('late'));
     await f.clock.advance(2);
-    expect(f.beatsOf('late')).toEqual([INTERVAL_MS]);
+    expect(f.beatsOf('late')).toEqual([f.clock.about(INTERVAL_MS)]);
   });
 
   it('goes on after a turn that failed, and after a beat that failed', async () => {
@@ -159,7 +160,9 @@ describe('the loop', () => {
     await f.clock.advance(10 * INTERVAL_MS);
     const slot = slotOf('a', INTERVAL_MS);
     expect(f.beatsOf('a').slice(1)).toEqual(
-      Array.from({ length: 11 }, (_, turn) => turn * INTERVAL_MS + slot).filter((at) => at < 11 * INTERVAL_MS),
+      Array.from({ length: 11 }, (_, turn) => turn * INTERVAL_MS + slot)
+        .filter((at) => at < 11 * INTERVAL_MS)
+        .map((at) => f.clock.about(at)),
     );
     await f.clock.advance(20 * INTERVAL_MS);
     expect(f.beatsOf('a').at(-1)).toBeLessThan(STALL_TIMEOUT_MS + INTERVAL_MS);
@@ -238,6 +241,15 @@ describe('the loop', () => {
     expect(orchestrator.problem).toMatch(/^no turn for \d+ s$/);
     await f.clock.advance(2 * INTERVAL_MS);
     expect(orchestrator.problem).toBeUndefined();
+  });
+
+  it('speaks in the health answer of a first turn that hangs', async () => {
+    const listing = deferred();
+    f.gate.next('listActive', () => listing.promise);
+    orchestrator.start();
+    await f.clock.advance(10 * INTERVAL_MS);
+    expect(orchestrator.problem).toMatch(/^no turn for \d+ s$/);
+    listing.resolve();
   });
 
   it('may be stopped before it started, and started again after a stop', async () => {

@@ -1,11 +1,12 @@
-import { describe, expect, it } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 import { SettleTokenService, type Answer } from '../../../../src/export-jobs/application/settle-token.service.js';
 import type { TokenAnswer } from '../../../../src/export-jobs/application/step-functions.port.js';
 import { TOKEN } from '../../../support/builders.js';
 import { FakeStepFunctions } from '../../../support/fakes/fake-step-functions.js';
 import { RecordingLogger } from '../../../support/fakes/recording-logger.js';
 import { RecordingMetrics } from '../../../support/fakes/recording-metrics.js';
-import { FakeClock, settled } from '../../../support/fake-clock.js';
+import { newClock, onEachClock } from '../../../support/each-clock.js';
+import { settled } from '../../../support/fake-clock.js';
 
 const SUCCESS: Answer = { kind: 'success', output: '{}' };
 const FAILURE: Answer = { kind: 'failure', error: 'JobStalled', cause: '{}' };
@@ -14,7 +15,7 @@ const FORBIDDEN: TokenAnswer = { kind: 'not-allowed', reason: 'AccessDeniedExcep
 const NO_KEY: TokenAnswer = { kind: 'key-unusable', reason: 'KmsAccessDeniedException' };
 
 function setUp() {
-  const clock = new FakeClock();
+  const clock = newClock();
   const logger = new RecordingLogger();
   const stepFunctions = new FakeStepFunctions();
   const metrics = new RecordingMetrics();
@@ -28,7 +29,7 @@ function setUp() {
   return { clock, logger, metrics, stepFunctions, service, abort, settle };
 }
 
-describe('SettleTokenService', () => {
+onEachClock('SettleTokenService', () => {
   it.each([SUCCESS, FAILURE])('gives the answer once and says which: $kind', async (answer) => {
     const { stepFunctions, settle } = setUp();
     await expect(settle(answer)).resolves.toBe(answer.kind);

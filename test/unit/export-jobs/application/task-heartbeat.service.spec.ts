@@ -1,8 +1,9 @@
-import { beforeEach, describe, expect, it } from '@jest/globals';
+import { beforeEach, expect, it } from '@jest/globals';
 import { TaskHeartbeatService } from '../../../../src/export-jobs/application/task-heartbeat.service.js';
 import type { TokenAnswer } from '../../../../src/export-jobs/application/step-functions.port.js';
 import type { ExportJobEntity } from '../../../../src/export-jobs/domain/export-job.entity.js';
 import { aJob, TOKEN, withoutToken } from '../../../support/builders.js';
+import { onEachClock } from '../../../support/each-clock.js';
 import { settled } from '../../../support/fake-clock.js';
 import { aFinisher } from '../../../support/finisher.js';
 
@@ -47,7 +48,7 @@ const beatAll = async (fleet: readonly ExportJobEntity[]) => {
 
 const statuses = (fleet: readonly ExportJobEntity[]) => new Set(fleet.map(({ jobId }) => f.jobs.get(jobId).status));
 
-describe('an accepted beat', () => {
+onEachClock('an accepted beat', () => {
   it('is recorded with the time before the call', async () => {
     f.gate.next('sendHeartbeat', () => f.clock.sleep(3_000));
     await heartbeats.beat(aJob(), undefined, running.signal);
@@ -82,11 +83,12 @@ describe('an accepted beat', () => {
   it('tells how late it was for its slot', async () => {
     await f.clock.advance(2_500);
     await heartbeats.beat(aJob(), 1_000, running.signal);
-    expect(f.metrics.observations).toContainEqual({ name: 'heartbeat_lateness_seconds', value: 1.5, labels: {} });
+    const late = f.metrics.observations.find(({ name }) => name === 'heartbeat_lateness_seconds');
+    expect((late?.value ?? NaN) * 1_000).toEqual(f.clock.about(1_500));
   });
 });
 
-describe('a failing beat', () => {
+onEachClock('a failing beat', () => {
   it('throws nothing, changes no job, and is tried again sooner than the next turn', async () => {
     f.stepFunctions.answerNext(THROTTLED);
     await beat();
@@ -121,7 +123,7 @@ describe('a failing beat', () => {
   });
 });
 
-describe('a beat that is answered gone', () => {
+onEachClock('a beat that is answered gone', () => {
   beforeEach(() => f.stepFunctions.close(TOKEN));
 
   it('cancels the job and its batches', async () => {
@@ -177,7 +179,7 @@ describe('a beat that is answered gone', () => {
   });
 });
 
-describe('a beat that is answered InvalidToken', () => {
+onEachClock('a beat that is answered InvalidToken', () => {
   it('cancels nothing when the token was never accepted', async () => {
     f.stepFunctions.answerNext(INVALID);
     await beatAll([f.jobs.get('job-1')]);
@@ -222,7 +224,7 @@ describe('a beat that is answered InvalidToken', () => {
   });
 });
 
-describe('the token bucket', () => {
+onEachClock('the token bucket', () => {
   it('sends no more than so many beats a second, and none of them is lost', async () => {
     const fleet = aFleet(250);
     const sending = (async () => {
@@ -248,7 +250,7 @@ describe('the token bucket', () => {
   });
 });
 
-describe('a token that is to be proved', () => {
+onEachClock('a token that is to be proved', () => {
   const prove = async (signal: AbortSignal = running.signal) => {
     const proof = heartbeats.prove('another token', signal);
     await f.clock.advance(60_000);
@@ -280,7 +282,7 @@ describe('a token that is to be proved', () => {
   });
 });
 
-describe('a service whose role may not send beats', () => {
+onEachClock('a service whose role may not send beats', () => {
   it('says once a turn, at error level, which permission is missing; the work goes on', async () => {
     const forbidden: TokenAnswer = { kind: 'not-allowed', reason: 'AccessDeniedException', detail: 'role x is not authorized' };
     const fleet = aFleet(5);

@@ -1,7 +1,8 @@
-import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
 import { AppError } from '../../../../src/shared/index.js';
 import { deferred } from '../../../support/deferred.js';
 import { aFleet, COORDINATOR_BEAT_MS } from '../../../support/fleet.js';
+import { HAIR_MS, onEachClock } from '../../../support/each-clock.js';
 import { settled } from '../../../support/fake-clock.js';
 import type { Fault } from '../../../support/fakes/gate.js';
 
@@ -38,7 +39,7 @@ const refusedFor = (code: string) => () => {
 };
 const calls = (name: string) => w.gate.calls.filter((call) => call === name).length;
 
-describe('the start of a coordinator', () => {
+onEachClock('the start of a coordinator', () => {
   it('registers and looks at the fleet before anything else starts', async () => {
     await started('another');
     me.vitals.phase = 'starting';
@@ -118,7 +119,7 @@ describe('the start of a coordinator', () => {
   });
 });
 
-describe('the coordinator heartbeat', () => {
+onEachClock('the coordinator heartbeat', () => {
   it('beats the first time at random within the first interval, then one interval apart, each with the next sequence and a look', async () => {
     jest.spyOn(Math, 'random').mockReturnValueOnce(0.25);
     await me.heartbeat.start();
@@ -203,9 +204,9 @@ describe('the coordinator heartbeat', () => {
     await w.clock.advance(1);
     const gate = deferred();
     w.gate.next('heartbeat', () => gate.promise);
-    await w.clock.advance(59_999);
+    await w.clock.advance(59_999 - HAIR_MS);
     expect(me.heartbeat.problem).toBeUndefined();
-    await w.clock.advance(1_000);
+    await w.clock.advance(1_000 + HAIR_MS);
     expect(me.heartbeat.problem).toBe('no beat for 61 s');
     gate.resolve();
     await settled();
@@ -224,7 +225,7 @@ describe('the coordinator heartbeat', () => {
   });
 });
 
-describe('a coordinator whose heartbeat is refused', () => {
+onEachClock('a coordinator whose heartbeat is refused', () => {
   it('was declared dead: it lets its batches go and registers anew with the next epoch at once', async () => {
     await me.heartbeat.start();
     await w.beats(2);
@@ -296,7 +297,7 @@ describe('a coordinator whose heartbeat is refused', () => {
   });
 });
 
-describe('a coordinator that leaves', () => {
+onEachClock('a coordinator that leaves', () => {
   it('says so at once, beats on until it is stopped, and writes nothing after that', async () => {
     const another = await started('another');
     await me.heartbeat.start();

@@ -1,10 +1,11 @@
-import { beforeEach, describe, expect, it } from '@jest/globals';
+import { beforeEach, expect, it } from '@jest/globals';
 import { LiveCoordinatorsAdapter } from '../../../../src/fleet/adapters/live-coordinators.adapter.js';
 import { FleetMemory } from '../../../../src/fleet/application/fleet-memory.js';
 import type { CoordinatorEntity } from '../../../../src/fleet/domain/coordinator.entity.js';
 import { aBatchWorld } from '../../../support/batch-holder.js';
 import { aCoordinator } from '../../../support/builders.js';
-import { FakeClock } from '../../../support/fake-clock.js';
+import { HAIR_MS, newClock, onEachClock } from '../../../support/each-clock.js';
+import { type FakeClock } from '../../../support/fake-clock.js';
 
 const INTERVAL_MS = 10_000;
 
@@ -12,7 +13,7 @@ let clock: FakeClock;
 let memory: FleetMemory;
 let live: LiveCoordinatorsAdapter;
 beforeEach(() => {
-  clock = new FakeClock();
+  clock = newClock();
   memory = new FleetMemory(INTERVAL_MS, clock);
   live = new LiveCoordinatorsAdapter('me', memory);
 });
@@ -27,7 +28,7 @@ const watch = async (sequences: readonly number[], over: Partial<CoordinatorEnti
   }
 };
 
-describe('the live coordinators', () => {
+onEachClock('the live coordinators', () => {
   it('are this one alone where nobody looks, as in the CLI', () => {
     expect([live.self, live.list(), live.someoneWorks()]).toEqual(['me', ['me'], false]);
   });
@@ -93,24 +94,26 @@ describe('the live coordinators', () => {
   });
 });
 
-describe('whether someone works', () => {
+onEachClock('whether someone works', () => {
   const WORK_MS = 12 * INTERVAL_MS;
   const workLoopAt = '2026-01-01T00:00:00.000Z';
 
   it('is so for twelve intervals after a sign of this process itself', async () => {
     memory.ownWorkAt = clock.monotonicMs();
-    await clock.advance(WORK_MS);
+    await clock.advance(WORK_MS - HAIR_MS);
     expect(live.someoneWorks()).toBe(true);
-    await clock.advance(1);
+    await clock.advance(2 * HAIR_MS);
     expect(live.someoneWorks()).toBe(false);
   });
 
   it('is so for twelve intervals after the last move that this process saw, while that coordinator lives', async () => {
     await watch([1], { workLoopAt });
     const beats = Array.from({ length: 12 }, (_, index) => index + 2);
-    await watch(beats.slice(0, 11), { workLoopAt });
+    await watch(beats.slice(0, 10), { workLoopAt });
+    look(another(12, { workLoopAt }));
+    await clock.advance(INTERVAL_MS - HAIR_MS);
     expect(live.someoneWorks()).toBe(true);
-    await clock.advance(1);
+    await clock.advance(2 * HAIR_MS);
     look(another(14, { workLoopAt }));
     expect([live.list(), live.someoneWorks()]).toEqual([['me', 'another'], false]);
     look(another(15, { workLoopAt: '2026-01-01T00:00:01.000Z' }));

@@ -5,6 +5,7 @@ import { VisibilityPort, type OutgoingMessage, type ReceivedMessage, type Visibi
 import { AppError, StoreError } from '../../../../src/shared/index.js';
 import { TransferError } from '../../../../src/worker-pool/index.js';
 import { aJob, withoutToken } from '../../../support/builders.js';
+import { onEachClock } from '../../../support/each-clock.js';
 import { settled } from '../../../support/fake-clock.js';
 import { anIntake } from '../../../support/intake.js';
 import { deferred } from '../../../support/deferred.js';
@@ -74,7 +75,7 @@ const MESSAGE = {
   source: { files: [{ url: 'https://origin.test/a', key: 'a' }] },
 };
 
-describe('ExportJobConsumer', () => {
+onEachClock('ExportJobConsumer', () => {
   let i: ReturnType<typeof anIntake>;
   let queue: FakeJobsQueue;
   let renewals: FakeRenewals;

@@ -1,7 +1,8 @@
-import { beforeEach, describe, expect, it } from '@jest/globals';
+import { beforeEach, expect, it } from '@jest/globals';
 import { aJob, aJobWithoutPlan, aPlan, aRequest, anOutcome, TOKEN, withoutToken } from '../../../support/builders.js';
 import { anIntake } from '../../../support/intake.js';
 import { StoreError } from '../../../../src/shared/index.js';
+import { onEachClock } from '../../../support/each-clock.js';
 import { settled } from '../../../support/fake-clock.js';
 
 const NEW = 'token-of-the-second-attempt';
@@ -17,7 +18,7 @@ beforeEach(() => {
 const accept = (over: Parameters<typeof aRequest>[0] = {}) => i.acceptAndAnswer(aRequest(over), running);
 const job = () => i.jobs.get('job-1');
 
-describe('a new job', () => {
+onEachClock('a new job', () => {
   it('is created, beaten at once, and is to be expanded', async () => {
     await expect(accept()).resolves.toBe('expand');
     expect(job()).toMatchObject({ status: 'PROCESSING', run: 1, attempt: 1, taskToken: TOKEN });
@@ -62,7 +63,7 @@ describe('a new job', () => {
   });
 });
 
-describe('the bucket of a request', () => {
+onEachClock('the bucket of a request', () => {
   it('that is missing is told at once, after the first beat', async () => {
     i.destinations.found = 'missing';
     await expect(accept()).rejects.toMatchObject({
@@ -96,7 +97,7 @@ describe('the bucket of a request', () => {
   });
 });
 
-describe('the same message again', () => {
+onEachClock('the same message again', () => {
   it('Same token in PROCESSING: always continue, with a beat', async () => {
     i.jobs.put(aJobWithoutPlan());
     await expect(accept()).resolves.toBe('expand');
@@ -120,7 +121,7 @@ describe('the same message again', () => {
   });
 });
 
-describe('another request under the jobId', () => {
+onEachClock('another request under the jobId', () => {
   it('is refused with JobIdConflict, and the job is left alone', async () => {
     i.jobs.put(aJob());
     await expect(accept({ taskToken: NEW, requestHash: 'hash-2' })).resolves.toBe('acknowledge');
@@ -139,7 +140,7 @@ describe('another request under the jobId', () => {
   });
 });
 
-describe('another token', () => {
+onEachClock('another token', () => {
   it('Another token counts only after an accepted beat: a late duplicate of a dead one changes nothing', async () => {
     i.jobs.put(aJob());
     i.stepFunctions.close(NEW);

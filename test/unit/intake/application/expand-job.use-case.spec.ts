@@ -1,7 +1,8 @@
-import { beforeEach, describe, expect, it } from '@jest/globals';
+import { beforeEach, expect, it } from '@jest/globals';
 import { AppError } from '../../../../src/shared/index.js';
 import { aJob, aJobWithoutPlan, aPlan, aRequest, anOutcome } from '../../../support/builders.js';
 import { anIntake } from '../../../support/intake.js';
+import { onEachClock } from '../../../support/each-clock.js';
 import { settled } from '../../../support/fake-clock.js';
 
 let i: ReturnType<typeof anIntake>;
@@ -17,7 +18,7 @@ const stays = () => Promise.resolve(false);
 const expand = (signal = running) => i.expandJob.expand(aRequest(), signal, stays);
 const job = () => i.jobs.get('job-1');
 
-describe('ExpandJobUseCase', () => {
+onEachClock('ExpandJobUseCase', () => {
   it('writes segments, totals, rows and messages in that order, and starts downloading', async () => {
     await expand();
     expect(job()).toMatchObject({ status: 'DOWNLOADING', plan: { totalTasks: 12, batchCount: 3, batchSize: 5 } });
@@ -93,7 +94,7 @@ describe('ExpandJobUseCase', () => {
   });
 });
 
-describe('two expanders with other batch sizes', () => {
+onEachClock('two expanders with other batch sizes', () => {
   it('Totals and prefix in one write with one winner: the loser goes on with the winner’s plan', async () => {
     i.gate.next('recordPlan', () => expand());
     await i.expander(3).expand(aRequest(), running, stays);
@@ -114,7 +115,7 @@ describe('two expanders with other batch sizes', () => {
   });
 });
 
-describe('an expansion that is not wanted any more', () => {
+onEachClock('an expansion that is not wanted any more', () => {
   it('stops quietly when the job was cancelled while the manifest was read', async () => {
     i.gate.next('recordPlan', () => void i.jobs.put(aJobWithoutPlan({ status: 'CANCELLED' })));
     await expand();
@@ -183,7 +184,7 @@ describe('an expansion that is not wanted any more', () => {
   });
 });
 
-describe('a long manifest', () => {
+onEachClock('a long manifest', () => {
   it('stamps progress at most every ten seconds, and a failing stamp costs nothing', async () => {
     i.manifest.totalTasks = 100;
     i.gate.next('touchProgress', 'unavailable');

@@ -1,7 +1,8 @@
-import { beforeEach, describe, expect, it } from '@jest/globals';
+import { beforeEach, expect, it } from '@jest/globals';
 import type { ExportJobEntity } from '../../../../src/export-jobs/domain/export-job.entity.js';
 import { aNewBatch, aState, leaseOf, RESULT_KEYS, TOKEN } from '../../../support/builders.js';
 import { deferred } from '../../../support/deferred.js';
+import { onEachClock } from '../../../support/each-clock.js';
 import { settled } from '../../../support/fake-clock.js';
 import type { Fault } from '../../../support/fakes/gate.js';
 import { aReopeningWorld, SECOND, TOTAL_TASKS } from '../../../support/reopening.js';
@@ -66,7 +67,7 @@ function expectWhole(run = 2, token = SECOND): void {
   expect(w.stepFunctions.answers.filter(({ taskToken }) => taskToken === token)).toMatchObject([{ kind: 'success' }]);
 }
 
-describe('a failed job that gets another live token', () => {
+onEachClock('a failed job that gets another live token', () => {
   it('runs only what failed, and completes with exact counters and one line for each task in the manifest of run 2', async () => {
     expect(await failed()).toMatchObject({ status: 'FAILED', completedTasks: 9, failedTasks: 3 });
     await w.take(SECOND);
@@ -127,7 +128,7 @@ describe('a failed job that gets another live token', () => {
   });
 });
 
-describe('a crash between the reopening and its moves', () => {
+onEachClock('a crash between the reopening and its moves', () => {
   // find … reopen … list, 3 moves, send, startDownloading: the crash wanders behind each of them.
   const steps = Array.from({ length: 24 }, (_, index) => index + 1);
 
@@ -176,7 +177,7 @@ describe('a crash between the reopening and its moves', () => {
   });
 });
 
-describe('Finisher gives up unless all rows are final and of its run: a late finisher of the former run', () => {
+onEachClock('Finisher gives up unless all rows are final and of its run: a late finisher of the former run', () => {
   it.each([
     ['before it reads the rows', 'listBatches'],
     ['before the manifest', 'writeManifest'],
@@ -209,7 +210,7 @@ describe('Finisher gives up unless all rows are final and of its run: a late fin
   });
 });
 
-describe('a late canceller of the former run', () => {
+onEachClock('a late canceller of the former run', () => {
   const nothing = () => undefined;
 
   it.each([
@@ -271,7 +272,7 @@ describe('a late canceller of the former run', () => {
   });
 });
 
-describe('a holder of the former run that does not know yet', () => {
+onEachClock('a holder of the former run that does not know yet', () => {
   it('has its last checkpoint between the reopening and the move taken over, and nothing is fetched again', async () => {
     const { lease } = await cancelled({ batchesToo: false });
     w.gate.next('move', () => void w.batches.checkpoint(lease, 9, aState([0, 1, 3]), true));
@@ -351,7 +352,7 @@ describe('a holder of the former run that does not know yet', () => {
   });
 });
 
-describe('a late expander of the former run', () => {
+onEachClock('a late expander of the former run', () => {
   it('that creates a row after the reopening looked, has it moved; its messages and its start change nothing', async () => {
     const paused = pauseAt('createBatch');
     const late = w.take();
@@ -394,7 +395,7 @@ describe('a late expander of the former run', () => {
   });
 });
 
-describe('an operator’s cancel of a job at work', () => {
+onEachClock('an operator’s cancel of a job at work', () => {
   it('keeps what was done: the next run fetches the rest', async () => {
     await cancelled({ batchesToo: true });
     await w.take(SECOND);

@@ -1,7 +1,8 @@
-import { afterEach, describe, expect, it, jest } from '@jest/globals';
+import { afterEach, expect, it, jest } from '@jest/globals';
 import { PollLoop, type PollLoopOptions, type ReceivedMessage, type VisibilityChange } from '../../../../src/platform/sqs/index.js';
 import { SilentLogger } from '../../../support/silent-logger.js';
-import { FakeClock, settled } from '../../../support/fake-clock.js';
+import { newClock, onEachClock } from '../../../support/each-clock.js';
+import { settled, type FakeClock } from '../../../support/fake-clock.js';
 
 const message = (messageId: string): ReceivedMessage => ({
   messageId,
@@ -80,7 +81,7 @@ class Handlers {
 const loops: { loop: PollLoop; clock: FakeClock }[] = [];
 
 function setUp(options: Partial<PollLoopOptions> = {}) {
-  const clock = new FakeClock();
+  const clock = newClock();
   const queue = new FakeQueue();
   const logger = new RecordedLogger();
   const handlers = new Handlers();
@@ -105,7 +106,7 @@ afterEach(async () => {
   }
 });
 
-describe('a poll loop', () => {
+onEachClock('a poll loop', () => {
   it('long-polls for as many messages as there is room, and says so when it starts and stops', async () => {
     const { queue, logger, loop } = setUp();
     loop.start();
@@ -257,7 +258,7 @@ describe('a poll loop', () => {
   });
 });
 
-describe('stopping a poll loop', () => {
+onEachClock('stopping a poll loop', () => {
   it('aborts an idle poll at once, silently', async () => {
     const { queue, logger, loop } = setUp();
     loop.start();

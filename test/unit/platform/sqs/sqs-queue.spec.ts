@@ -1,8 +1,8 @@
-import { describe, expect, it } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 import { SQSClient } from '@aws-sdk/client-sqs';
 import { resolveVisibilityTimeoutS, SqsQueue } from '../../../../src/platform/sqs/index.js';
 import { SilentLogger } from '../../../support/silent-logger.js';
-import { FakeClock } from '../../../support/fake-clock.js';
+import { newClock, onEachClock } from '../../../support/each-clock.js';
 
 const URL_OF_QUEUE = 'https://sqs.eu-west-1.test/1/jobs';
 
@@ -26,7 +26,7 @@ function queueAnswering(...answers: Answer[]) {
       return answer?.(command, abortSignal);
     },
   });
-  const clock = new FakeClock();
+  const clock = newClock();
   return { queue: new SqsQueue(client, URL_OF_QUEUE, clock), sent, signals, clock };
 }
 
@@ -36,7 +36,7 @@ const bodiesOf = (commands: readonly Command[]) => commands.map(({ input }) => i
 const never: Answer = (_, signal) =>
   new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(sdkError('AbortError'))));
 
-describe('receiving', () => {
+onEachClock('receiving', () => {
   it('asks for what the caller wants and reads what came', async () => {
     const { queue, sent, clock } = queueAnswering(() => ({
       Messages: [
@@ -46,8 +46,8 @@ describe('receiving', () => {
     }));
     await clock.advance(5);
     expect(await queue.receive(64, 20, 60, new AbortController().signal)).toEqual([
-      { messageId: 'm', receiptHandle: 'h', body: 'b', receiveCount: 3, receivedAt: 5, traceHeader: 'Root=1' },
-      { messageId: 'n', receiptHandle: 'i', body: 'c', receiveCount: 1, receivedAt: 5 },
+      { messageId: 'm', receiptHandle: 'h', body: 'b', receiveCount: 3, receivedAt: clock.about(5), traceHeader: 'Root=1' },
+      { messageId: 'n', receiptHandle: 'i', body: 'c', receiveCount: 1, receivedAt: clock.about(5) },
     ]);
     expect(sent[0]?.input).toEqual({
       QueueUrl: URL_OF_QUEUE,
@@ -82,7 +82,7 @@ describe('receiving', () => {
   });
 });
 
-describe('sending', () => {
+onEachClock('sending', () => {
   it('sends 10 a call, in order', async () => {
     const { queue, sent } = queueAnswering(allSent);
     await queue.sendBatch(Array.from({ length: 23 }, (_, index) => ({ body: `${index}` })));
@@ -139,7 +139,7 @@ describe('sending', () => {
   });
 });
 
-describe('changing visibility', () => {
+onEachClock('changing visibility', () => {
   it('names entries by position, so that two deliveries of one message cannot clash', async () => {
     const { queue, sent } = queueAnswering(allSent);
     await queue.changeVisibilityBatch([
@@ -170,7 +170,7 @@ describe('changing visibility', () => {
   });
 });
 
-describe('an error of the SDK', () => {
+onEachClock('an error of the SDK', () => {
   it.each([
     ['ReceiptHandleIsInvalid', 'SQS_MESSAGE_GONE', 'yield'],
     ['RequestThrottled', 'SQS_UNAVAILABLE', 'retry'],
@@ -184,7 +184,7 @@ describe('an error of the SDK', () => {
   });
 });
 
-describe('the visibility timeout', () => {
+onEachClock('the visibility timeout', () => {
   const attributes = (visibilityTimeoutS: number) => ({
     attributes: () => Promise.resolve({ visibilityTimeoutS, approximateMessages: 0 }),
   });
