@@ -1,3 +1,5 @@
+import { availableParallelism } from 'node:os';
+
 const transform = {
   '^.+\\.ts$': [
     '@swc/jest',
@@ -32,8 +34,8 @@ const project = (displayName, options = {}) => ({
 export default {
   // Of all projects: jest takes no notice of it in one of them.
   testTimeout: HANG_MS,
-  // More than there are cores: suites of real processes wait half of their time, for heartbeats and timeouts that they have set.
-  maxWorkers: '150%',
+  // More than there are cores (jest takes no percentage above 100): suites of real processes wait half of their time.
+  maxWorkers: Math.ceil(availableParallelism() * 1.5),
   testSequencer: '<rootDir>/test/support/longest-first.cjs',
   projects: [project('unit'), project('conformance'), project('integration'), project('e2e'), project('long')],
 };
