@@ -16,10 +16,16 @@ const transform = {
   ],
 };
 
-/** No test is timed: this only ends one that hangs, also on a busy machine. What a test waits for gives up before it, with the reason. */
+/**
+ * No test is timed: this only ends one that hangs, also on a busy machine. What a test waits for
+ * gives up before it, with the reason.
+ */
 const HANG_MS = 400_000;
 
-/** unit and conformance suites run on the sources; the other suites start the built service, so `npm run build` comes first. */
+/**
+ * unit and conformance suites run on the sources; the other suites start the built service, so `npm
+ * run build` comes first.
+ */
 const project = (displayName, options = {}) => ({
   displayName,
   testEnvironment: 'node',
@@ -34,7 +40,8 @@ const project = (displayName, options = {}) => ({
 export default {
   // Of all projects: jest takes no notice of it in one of them.
   testTimeout: HANG_MS,
-  // More than there are cores (jest takes no percentage above 100): suites of real processes wait half of their time.
+  // More than there are cores (jest takes no percentage above 100): suites of real processes wait
+  // half of their time.
   maxWorkers: Math.ceil(availableParallelism() * 1.5),
   testSequencer: '<rootDir>/test/support/longest-first.cjs',
   projects: [project('unit'), project('conformance'), project('integration'), project('e2e'), project('long')],

@@ -35,7 +35,10 @@ class FakeBatchWork {
   }
 }
 
-/** A registry on one clock; `coordinator()` is one process on them, of which several may have one id. */
+/**
+ * A registry on one clock; `coordinator()` is one process on them, of which several may have one
+ * id.
+ */
 export function aFleet(clock = new FakeClock()) {
   const gate = new Gate();
   const registry = new InMemoryCoordinatorRegistry(gate, clock);
