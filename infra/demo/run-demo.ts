@@ -10,7 +10,10 @@ import { sampleFiles } from './sample-files.js';
 import { SampleOrigin } from './sample-origin.js';
 import { ServiceProcess } from './service-process.js';
 
-/** Short, so that heartbeats matter within the demo: the service beats five times in it, the trickle lasts longer. */
+/**
+ * Short, so that heartbeats matter within the demo: the service beats five times in it, the trickle
+ * lasts longer.
+ */
 const HEARTBEAT_SECONDS = 10;
 const HEARTBEAT_INTERVAL_MS = 2_000;
 const TRICKLE_MS = 11_000;

@@ -2,8 +2,8 @@
 import { enableCompileCache } from 'node:module';
 import { keepHeapsSmall } from '../platform/small-heaps.js';
 
-// Both must come before anything else is loaded, hence the import below them. Only the service lives long enough to need small
-// heaps: they would cost every other command a third of its start.
+// Both must come before anything else is loaded, hence the import below them. Only the service lives
+// long enough to need small heaps: they would cost every other command a third of its start.
 enableCompileCache();
 if (process.argv[2] === 'serve') keepHeapsSmall();
 const { runCli } = await import('./program.js');

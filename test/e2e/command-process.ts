@@ -9,7 +9,10 @@ export interface CommandResult {
   stderr: string;
 }
 
-/** Compiled modules are kept where the service keeps its own, also by programs that keep none or have a temporary folder to themselves. */
+/**
+ * Compiled modules are kept where the service keeps its own, also by programs that keep none or
+ * have a temporary folder to themselves.
+ */
 const ENVIRONMENT = { PATH: process.env.PATH, NODE_COMPILE_CACHE: join(tmpdir(), 'node-compile-cache') };
 
 /** A built program of this repository as a process. */

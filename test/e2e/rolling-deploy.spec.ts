@@ -5,7 +5,10 @@ import { ExportFixture } from './export-fixture.js';
 import { holdersOf, startGatedJob, type GatedJob } from './gated-job.js';
 import { expectWholeJob } from './whole-job.js';
 
-/** What is not taken up at once is taken up when the visibility of its message, 60 s, or its TTL, 90 s, has run out. */
+/**
+ * What is not taken up at once is taken up when the visibility of its message, 60 s, or its TTL, 90
+ * s, has run out.
+ */
 const SOONER_THAN_ANY_TIMEOUT_MS = 40_000;
 const CAPACITY = 8;
 const ENVIRONMENT = { SHUTDOWN_TIMEOUT_MS: '8000', WORKER_POOL_SIZE: '2', TASKS_PER_WORKER: '4' };

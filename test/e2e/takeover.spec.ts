@@ -9,8 +9,8 @@ const FILES = 130;
 const QUICK = 60;
 
 /**
- * Short times, so that a death is noticed within seconds, but a living holder keeps its batches on a busy machine; the relations between
- * them are those of the defaults.
+ * Short times, so that a death is noticed within seconds, but a living holder keeps its batches on a
+ * busy machine. The relations between them are those of the defaults.
  */
 const ENVIRONMENT = {
   BATCH_HEARTBEAT_INTERVAL_MS: '1000',

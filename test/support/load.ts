@@ -4,7 +4,10 @@ import { expectWholeJob } from '../e2e/whole-job.js';
 
 /** Tokens that a busy service forgot would time out within the run. */
 const HEARTBEAT_S = 60;
-/** The embedded AWS is one process: more transfers at once would only keep the tables waiting behind them. */
+/**
+ * The embedded AWS is one process: more transfers at once would only keep the tables waiting behind
+ * them.
+ */
 const ENVIRONMENT = {
   STEP_FUNCTIONS_HEARTBEAT_INTERVAL_MS: '6000',
   WORKER_POOL_SIZE: '2',

@@ -42,8 +42,8 @@ export function createAwsClients(environment: Record<string, string>): AwsClient
 }
 
 /**
- * Ends only what hangs. A job whose finisher failed on a busy machine is ended a minute after its owner was found dead, which is no
- * fault. Below jest's own limit, so that the reason is told.
+ * Ends only what hangs. A job whose finisher failed on a busy machine is ended a minute after its
+ * owner was found dead, which is no fault. Below jest's own limit, so that the reason is told.
  */
 export const GIVE_UP_MS = 180_000;
 

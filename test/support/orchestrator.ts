@@ -19,7 +19,10 @@ interface Options {
   fleet?: LiveCoordinatorsPort;
 }
 
-/** As `aFinisher`, with what beats and repairs jobs; `create()` is another orchestrator on the same fakes, which knows the coordinators that `fleet` names. */
+/**
+ * As `aFinisher`, with what beats and repairs jobs; `create()` is another orchestrator on the same
+ * fakes, which knows the coordinators that `fleet` names.
+ */
 export function anOrchestrator() {
   const finisher = aFinisher();
   const { batches, cancelJob, clock, completeJob, gate, jobs, logger, metrics, stepFunctions } = finisher;

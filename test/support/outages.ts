@@ -53,7 +53,10 @@ export function describeOutages(outages: readonly Outage[]): void {
     });
     afterAll(() => fixture.close());
 
-    /** 210 files; the outage comes once 50 have been asked for, and the others are answered when it has begun. */
+    /**
+     * 210 files; the outage comes once 50 have been asked for, and the others are answered when it
+     * has begun.
+     */
     async function runThrough(name: string, begin: () => () => void): Promise<void> {
       const outageHasBegun = deferred();
       let asked = 0;

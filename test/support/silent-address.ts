@@ -39,7 +39,8 @@ export class SilentAddress {
     const socket = connect({ host, port });
     this.queued.push(socket.on('error', () => {}));
     return new Promise((resolve) => {
-      // A busy machine may be late to tell of a connection that was made: what has come is looked at before it is given up.
+      // A busy machine may be late to tell of a connection that was made: what has come is looked
+      // at before it is given up.
       const timer = setTimeout(() => setImmediate(() => resolve(false)), SILENT_MS);
       socket.once('connect', () => {
         clearTimeout(timer);

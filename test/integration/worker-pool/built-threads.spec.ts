@@ -85,7 +85,8 @@ describe('the built worker threads', () => {
     finish.resolve();
     for (const outcome of await Promise.all(neighbours)) expect(outcome).toMatchObject({ success: true });
     const seconds = ((toldAt.at(-1) ?? 0) - (toldAt[0] ?? 0)) / 1_000;
-    // The messages cross threads: the first one may come late, and then the intervals look shorter than they were.
+    // The messages cross threads: the first one may come late, and then the intervals look shorter
+    // than they were.
     expect(toldAt.length - 1).toBeLessThanOrEqual(seconds + 1);
   });
 

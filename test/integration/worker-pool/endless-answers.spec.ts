@@ -59,7 +59,8 @@ describe('an answer that never ends', () => {
       const task = bench.task(bench.origin.on('/endless', answer));
       expect(await quick.run(task)).toMatchObject({ success: false, error: { code, retryable: true } });
       await eventually(() => bench.origin.connections === 0);
-      // A busy machine may overrun the short limit with this one, too: then it comes with the next try.
+      // A busy machine may overrun the short limit with this one, too: then it comes with the next
+      // try.
       const next = bench.origin.file('/next', Buffer.from('next'));
       await eventually(async () => (await quick.run(bench.task(next))).success);
       expect(await bench.keys()).toHaveLength(1);

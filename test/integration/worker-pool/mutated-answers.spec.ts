@@ -12,7 +12,10 @@ import { FAR, QuickTransfers } from './quick-transfers.js';
 
 const SEEDS = 300;
 const AT_ONCE = 24;
-/** For answers that may never end. A busy machine may overrun them, so they are not for answers that must arrive. */
+/**
+ * For answers that may never end. A busy machine may overrun them, so they are not for answers that
+ * must arrive.
+ */
 const SHORT = { ...FAR, headersMs: 1_000, stallTimeoutMs: 1_000 };
 const LARGE = pattern(9 * MIB);
 

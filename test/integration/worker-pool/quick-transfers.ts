@@ -26,7 +26,10 @@ export interface Limits {
   memoryMb?: number;
 }
 
-/** No machine is so busy that these are overrun: a test sets the one limit close by that it is about. */
+/**
+ * No machine is so busy that these are overrun: a test sets the one limit close by that it is
+ * about.
+ */
 export const FAR: Limits = { headersMs: 120_000, stallTimeoutMs: 120_000, taskTimeoutMs: 120_000 };
 
 /** Transfers as a worker thread makes them, but with limits that a test can wait for: the service has them at a minute and more. */
