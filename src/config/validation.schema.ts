@@ -57,6 +57,8 @@ export interface Environment {
   S3_CHECKSUMS: 'auto' | 'full-object' | 'none';
 }
 
+/** A longer one ends at once: Node keeps it in 32 bits. */
+const LONGEST_TIMER_MS = 2_147_483_647;
 const port = Joi.number().integer().min(1).max(65_535);
 const count = Joi.number().integer().min(1);
 const list = (items: Joi.Schema) => Joi.extend(commaSeparated).commaSeparated().items(items);
@@ -140,7 +142,7 @@ export const validationSchema = Joi.object<Environment>({
   JOB_STALL_TIMEOUT_MS: Joi.number().integer().min(1_000).default(600_000),
   COORDINATOR_HEARTBEAT_INTERVAL_MS: Joi.number().integer().min(100).default(10_000),
   TASK_MAX_ATTEMPTS: count.max(100).default(4),
-  TASK_TIMEOUT_MS: Joi.number().integer().min(1_000).default(3_600_000),
+  TASK_TIMEOUT_MS: Joi.number().integer().min(1_000).max(LONGEST_TIMER_MS).default(3_600_000),
   MIN_BYTES_PER_SECOND: Joi.number().integer().min(0).default(100),
   WORKER_POOL_SIZE: Joi.number().integer().min(0).max(128).default(4),
   TASKS_PER_WORKER: count.max(1_024).default(10),

@@ -56,6 +56,7 @@ type State = 'idle' | 'starting' | 'ready' | 'ending' | 'down' | 'broken' | 'sto
  *   idle ─start─▶ starting ─READY─▶ ready ─hangs, or keeps an aborted task─▶ ending
  *                    ▲  └──────────── exit ──────┬─────┴───────── exit ────────┘
  *                    └────────── backoff ─────  down     (too many deaths before READY: broken, for good)
+ *   starting ─too slow─▶ ending: a death before READY, too
  *   any ─stop─▶ stopped: SHUTDOWN, and terminated if it does not end in time
  *
  * Tasks are failed at `exit` and not before: until then the thread may still write. They fail as THREAD_LOST, which is retryable,
@@ -235,8 +236,9 @@ export class PoolThread {
     if (this.state !== 'starting' && this.state !== 'ready') return;
     this.logger.warn('A worker thread is terminated', { why, tasks: this.tasks.size });
     clearTimeout(this.timer);
-    // Until it has exited it counts as booting if it never was ready.
-    if (this.state === 'ready') this.state = 'ending';
+    // A READY that is on its way comes too late.
+    if (this.state === 'starting') this.bootDeaths += 1;
+    this.state = 'ending';
     this.channel?.terminate();
   }
 

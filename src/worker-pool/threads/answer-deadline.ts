@@ -23,6 +23,7 @@ export class DeadlineAgent extends Agent {
 
 class AnswerDeadline implements Dispatcher.DispatchHandler {
   private timer: NodeJS.Timeout | undefined;
+  private lastLook: NodeJS.Immediate | undefined;
   private interim = 0;
 
   constructor(
@@ -31,15 +32,16 @@ class AnswerDeadline implements Dispatcher.DispatchHandler {
   ) {}
 
   onRequestStart(controller: Dispatcher.DispatchController, context: unknown): void {
-    clearTimeout(this.timer);
+    this.disarm();
     const late = () => controller.abort(new TransferError('HEADERS_TIMEOUT', 'no answer in time', { retryable: true }));
-    this.timer = setTimeout(late, this.deadlineMs);
+    // A thread that was busy looks at its timers before it reads what has come meanwhile.
+    this.timer = setTimeout(() => (this.lastLook = setImmediate(late)), this.deadlineMs);
     this.handler.onRequestStart?.(controller, context);
   }
 
   onResponseStart(...args: Parameters<NonNullable<Dispatcher.DispatchHandler['onResponseStart']>>): void {
     const [controller, status] = args;
-    if (status >= 200) clearTimeout(this.timer);
+    if (status >= 200) this.disarm();
     else if (++this.interim > MAX_INTERIM)
       return controller.abort(new TransferError('SOURCE_PROTOCOL', 'the source announces an answer without end', { retryable: false }));
     this.handler.onResponseStart?.(...args);
@@ -54,7 +56,12 @@ class AnswerDeadline implements Dispatcher.DispatchHandler {
   }
 
   onResponseError(controller: Dispatcher.DispatchController, error: Error): void {
-    clearTimeout(this.timer);
+    this.disarm();
     this.handler.onResponseError?.(controller, error);
+  }
+
+  private disarm(): void {
+    clearTimeout(this.timer);
+    clearImmediate(this.lastLook);
   }
 }

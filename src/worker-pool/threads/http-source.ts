@@ -38,6 +38,7 @@ export class HttpSource {
     const own = { 'accept-encoding': 'identity', ...rangeHeaders(options.resume) };
     const wanted = options.resume === undefined ? 200 : 206;
     const maxRedirects = options.maxRedirects ?? MAX_REDIRECTS;
+    const openedAtMs = performance.now();
     for (let hop = 0; hop <= maxRedirects; hop++) {
       this.guard.checkUrl(url);
       const response = await this.get(url, { ...headers, ...own }, options);
@@ -49,7 +50,7 @@ export class HttpSource {
       // Credentials are for the origin they were given for, and do not come back with it.
       if (next.origin !== url.origin) headers = {};
       url = next;
-      refusePaused(url, options.pausedHosts);
+      refusePaused(url, options.pausedHosts, performance.now() - openedAtMs);
     }
     throw new TransferError('TOO_MANY_REDIRECTS', `more than ${maxRedirects} redirects`, { retryable: false });
   }
@@ -76,12 +77,12 @@ function wishOf({ hostname }: URL, { statusCode, headers }: Dispatcher.ResponseD
 }
 
 /** The pause began before this task, which comes by a host that has none: it waits with the others, and is not asked once more. */
-function refusePaused({ hostname }: URL, pausedHosts: readonly PausedHost[] = []): void {
-  const paused = pausedHosts.find(({ host }) => host === hostname);
-  if (paused === undefined) return;
+function refusePaused({ hostname }: URL, pausedHosts: readonly PausedHost[] = [], passedMs: number): void {
+  const leftMs = (pausedHosts.find(({ host }) => host === hostname)?.forMs ?? 0) - passedMs;
+  if (leftMs <= 0) return;
   throw new TransferError('SOURCE_PAUSED', 'the host that a redirect leads to has asked for patience', {
     retryable: true,
-    retryAfterMs: paused.forMs,
+    retryAfterMs: leftMs,
     retryAfterHost: hostname,
   });
 }

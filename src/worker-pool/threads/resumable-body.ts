@@ -7,6 +7,8 @@ import type { OpenedSource, SourceOpener } from './source-opener.js';
 
 export const MAX_RESUMES = 5;
 const BACKOFF: BackoffPolicy = { baseMs: 250, capMs: 4_000 };
+/** More than a few redirects take. Whoever waits for longer waits for a connection, while it holds the memory that those wait for who have one. */
+const REST_PATIENCE_MS = 120_000;
 
 /** What is asked for again after a cut: the URL of the task, as redirects may have been signed for a moment. */
 export interface ResumedRequest {
@@ -20,6 +22,7 @@ export interface ResumedRequest {
  *   read ── cut or stalled ── a validator, resumes left? ── no ──────────────────────────────→ the cut's error
  *    ↑                                └─ yes → wait → ask for the rest
  *    └──────────── a 206 that is the rest ───────────┤
+ *                                                    ├─ nothing within REST_PATIENCE_MS → the cut's error
  *                                                    ├─ failed, but may pass ── once more, as another resume
  *                                                    ├─ failed with a wish for patience → that error: the task waits elsewhere
  *                                                    └─ anything else → the cut's error
@@ -35,7 +38,7 @@ export class ResumableBody {
     private readonly sources: Pick<SourceOpener, 'resume'>,
     private readonly request: ResumedRequest,
     private readonly opened: OpenedSource,
-    private readonly expect: Omit<BodyExpectation, 'from'> & { backoff?: BackoffPolicy },
+    private readonly expect: Omit<BodyExpectation, 'from'> & { backoff?: BackoffPolicy; restPatienceMs?: number },
   ) {
     this.total = expect.size;
   }
@@ -72,22 +75,27 @@ export class ResumableBody {
   private async rest(cut: CutBody): Promise<Readable> {
     const { validator, contentEncoding } = this.opened;
     const { url, headers } = this.request;
-    const { signal, wait, backoff = BACKOFF } = this.expect;
+    const { signal, wait, backoff = BACKOFF, restPatienceMs = REST_PATIENCE_MS } = this.expect;
     // Nothing to keep, or nothing to ask for.
     if (validator === undefined || this.bytes === 0 || this.bytes === this.total) throw cut;
     while (this.resumes < MAX_RESUMES) {
       this.resumes += 1;
       await pause(fullJitterMs(backoff, this.resumes), signal);
+      const asking = new AbortController();
+      const patience = setTimeout(() => asking.abort(cut), restPatienceMs);
       try {
         const point = { offset: this.bytes, total: this.total, validator, contentEncoding };
-        const { body, total } = await this.sources.resume(url, { ...(headers && { headers }), ...(wait && { wait }), signal }, point);
+        const options = { ...(headers && { headers }), ...(wait && { wait }), signal: AbortSignal.any([signal, asking.signal]) };
+        const { body, total } = await this.sources.resume(url, options, point);
         this.total = total;
         return body;
       } catch (error) {
         signal.throwIfAborted();
-        if (!(error instanceof TransferError)) throw error;
+        if (error === cut || !(error instanceof TransferError)) throw error;
         if (error.disposition !== 'retry') throw cut;
         if (error.asksForPatience) throw error;
+      } finally {
+        clearTimeout(patience);
       }
     }
     throw cut;

@@ -29,7 +29,10 @@ export class CutBody extends TransferError {}
 export async function* readBody(body: Readable, expect: BodyExpectation): AsyncGenerator<Buffer, void, void> {
   let reading = false;
   let bytes = expect.from ?? 0;
-  const watchdog = setTimeout(() => reading && body.destroy(stalled(expect)), expect.stallTimeoutMs);
+  // A thread that was busy looks at its timers before it reads what has come meanwhile.
+  let lastLook: NodeJS.Immediate | undefined;
+  const giveUp = () => reading && body.destroy(stalled(expect));
+  const watchdog = setTimeout(() => (lastLook = setImmediate(giveUp)), expect.stallTimeoutMs);
   const stop = () => body.destroy();
   expect.signal.addEventListener('abort', stop, { once: true });
   try {
@@ -37,6 +40,7 @@ export async function* readBody(body: Readable, expect: BodyExpectation): AsyncG
     for (;;) {
       expect.signal.throwIfAborted();
       reading = true;
+      clearImmediate(lastLook);
       watchdog.refresh();
       expect.wait?.begin();
       const beganAtMs = performance.now();
@@ -54,6 +58,7 @@ export async function* readBody(body: Readable, expect: BodyExpectation): AsyncG
     throw bodyError(error, bytes, expect);
   } finally {
     clearTimeout(watchdog);
+    clearImmediate(lastLook);
     expect.signal.removeEventListener('abort', stop);
     body.destroy();
   }

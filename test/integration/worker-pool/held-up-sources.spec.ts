@@ -52,6 +52,34 @@ describe('a source that is held up', () => {
     });
   });
 
+  describe('by this thread, which is busy for longer than any deadline', () => {
+    const BUSY_MS = 2_000;
+    const limits = { headersMs: BUSY_MS / 2, stallTimeoutMs: BUSY_MS / 2 };
+    function beBusy(): void {
+      for (const until = performance.now() + BUSY_MS; performance.now() < until;);
+    }
+
+    it('is heard all the same when its answer came meanwhile', async () => {
+      const url = bench.origin.on('/file', (socket) => {
+        socket.write(head(200, { 'content-length': '5' }));
+        socket.write('hello');
+        beBusy();
+      });
+      expect(await within(limits).run(bench.task(url))).toMatchObject({ success: true });
+    });
+
+    it('is heard all the same when its bytes came meanwhile', async () => {
+      const url = bench.origin.on('/file', (socket) => {
+        socket.write(head(200, { 'content-length': '5' }));
+        setTimeout(() => {
+          socket.write('hello');
+          beBusy();
+        }, 50);
+      });
+      expect(await within(limits).run(bench.task(url))).toMatchObject({ success: true });
+    });
+  });
+
   describe('in S3', () => {
     /** Of a checksum that S3 does not know, so that it must be read. */
     async function inS3(bytes: Buffer): Promise<TransferTask> {

@@ -116,6 +116,8 @@ describe('problems of the environment', () => {
   it.each([
     ['STEP_FUNCTIONS_HEARTBEAT_INTERVAL_MS', '999'],
     ['STEP_FUNCTIONS_HEARTBEAT_INTERVAL_MS', '30s'],
+    ['TASK_TIMEOUT_MS', '2147483648'],
+    ['MIN_BYTES_PER_SECOND', '-1'],
     ['STATUS_SHARDS', '0'],
     ['BATCH_SIZE', '1.5'],
     ['SQS_JOBS_QUEUE_URL', 'jobs'],

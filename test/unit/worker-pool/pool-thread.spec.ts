@@ -47,6 +47,18 @@ it('a thread that dies again and again without a result is replaced ever later, 
   expect(waits).toEqual([1_000, 1_500, 2_500, 4_500, 4_500, 4_500]);
 });
 
+it('a thread that never boots in time is given up, though it says READY while it is ended', () => {
+  for (let death = 1; death <= TIMINGS.maxBootDeaths; death++) {
+    expect(thread.isGone).toBe(false);
+    jest.advanceTimersByTime(TIMINGS.bootTimeoutMs);
+    ready();
+    expect(thread.isReady).toBe(false);
+    if (death < TIMINGS.maxBootDeaths) die();
+    else lives.at(-1)?.onExit();
+  }
+  expect(thread.isGone).toBe(true);
+});
+
 it('a thread that brought a result is replaced soon', () => {
   for (let death = 0; death < 3; death++) {
     ready();

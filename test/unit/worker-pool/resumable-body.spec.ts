@@ -1,5 +1,6 @@
 import { describe, expect, it, jest } from '@jest/globals';
 import { Readable } from 'node:stream';
+import { setTimeout as wait } from 'node:timers/promises';
 import { errors } from 'undici';
 import { statusError } from '../../../src/worker-pool/domain/http-response.js';
 import { LeastSpeed } from '../../../src/worker-pool/domain/least-speed.js';
@@ -26,17 +27,20 @@ interface Case {
   size?: number;
   opened: Partial<OpenedSource> & { body: Readable };
   /** What each request for the rest meets, in order. */
-  rests?: (Readable | Error)[];
+  rests?: (Readable | Error | 'never')[];
   signal?: AbortSignal;
   capMs?: number;
   speed?: LeastSpeed;
+  restPatienceMs?: number;
 }
 
-async function read({ size, opened, rests = [], signal = new AbortController().signal, capMs = 0, speed }: Case) {
+async function read({ size, opened, rests = [], signal = new AbortController().signal, capMs = 0, speed, restPatienceMs }: Case) {
   const asked: ResumePoint[] = [];
-  const resume = (_url: string, _options: unknown, point: ResumePoint) => {
+  const resume = (_url: string, options: { signal: AbortSignal }, point: ResumePoint) => {
     asked.push(point);
     const rest = rests[asked.length - 1] ?? cut('');
+    if (rest === 'never')
+      return new Promise<never>((_, reject) => options.signal.addEventListener('abort', () => reject(options.signal.reason)));
     return rest instanceof Error ? Promise.reject(rest) : Promise.resolve({ body: rest, total: 10 });
   };
   const source = { endIsKnown: true, validator: '"v1"', ...opened };
@@ -44,6 +48,7 @@ async function read({ size, opened, rests = [], signal = new AbortController().s
     stallTimeoutMs: 10_000,
     signal,
     ...(speed && { speed }),
+    ...(restPatienceMs !== undefined && { restPatienceMs }),
     backoff: { baseMs: capMs, capMs },
     ...(size !== undefined && { size }),
   };
@@ -130,6 +135,24 @@ describe('a body that is cut', () => {
     const { asked, error } = await read({ size: 10, opened: { body: broken }, rests: [whole('456789')] });
     expect(error).toMatchObject({ code: 'SOURCE_PROTOCOL', disposition: 'retry' });
     expect(asked).toEqual([]);
+  });
+
+  it('is given up when the rest is not answered: it must not hold its memory for those who have the connections', async () => {
+    const { error, asked } = await read({ size: 10, opened: { body: cut('0123') }, rests: ['never'], restPatienceMs: 1 });
+    expect(error).toMatchObject({ code: 'SIZE_MISMATCH', disposition: 'retry' });
+    expect(asked).toHaveLength(1);
+  });
+
+  it('goes on however long its rest is read, once that was answered', async () => {
+    const slow = Readable.from(
+      (async function* () {
+        await wait(50);
+        yield Buffer.from('456789');
+      })(),
+    );
+    expect(await read({ size: 10, opened: { body: cut('0123') }, rests: [slow], restPatienceMs: 10 })).toMatchObject({
+      text: '0123456789',
+    });
   });
 
   it('ends with its signal while it waits to ask again', async () => {

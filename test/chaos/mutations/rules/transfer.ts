@@ -79,17 +79,53 @@ const WHOLE: readonly Mutation[] = [
     rule: 'gives up on a body that sends nothing while it is read',
     fault: 'no watchdog',
     file: BODY,
-    find: 'const watchdog = setTimeout(() => reading && ',
-    replace: 'const watchdog = setTimeout(() => false && ',
+    find: 'const giveUp = () => reading && ',
+    replace: 'const giveUp = () => false && ',
     specs: ON_BODY,
   },
   {
     rule: 'does not count the time in which nobody reads',
     fault: 'the watchdog runs while S3 is slow',
     file: BODY,
-    find: 'const watchdog = setTimeout(() => reading && ',
-    replace: 'const watchdog = setTimeout(() => ',
+    find: 'const giveUp = () => reading && ',
+    replace: 'const giveUp = () => ',
     specs: ON_BODY,
+  },
+];
+
+/** What has come counts, also where it is read after its time. */
+const BUSY: readonly Mutation[] = [
+  {
+    rule: 'is heard all the same when its answer came meanwhile',
+    fault: 'a timer that is due is believed before the socket',
+    file: `${THREADS}/answer-deadline.ts`,
+    find: '(this.lastLook = setImmediate(late))',
+    replace: 'late()',
+    specs: ['integration/worker-pool/held-up-sources.spec.ts'],
+  },
+  {
+    rule: 'is heard all the same when its bytes came meanwhile',
+    fault: 'a timer that is due is believed before the socket',
+    file: BODY,
+    find: '(lastLook = setImmediate(giveUp))',
+    replace: 'giveUp()',
+    specs: ['integration/worker-pool/held-up-sources.spec.ts'],
+  },
+  {
+    rule: 'follows a redirect to a host whose pause ended while the first host thought',
+    fault: 'a pause lasts as long as its task',
+    file: HTTP_SOURCE,
+    find: ' - passedMs;',
+    replace: ' - 0 * passedMs;',
+    specs: ON_TRANSFER,
+  },
+  {
+    rule: 'is given up when the rest is not answered',
+    fault: 'a request for the rest waits for ever',
+    file: `${THREADS}/resumable-body.ts`,
+    find: 'asking.abort(cut)',
+    replace: 'asking',
+    specs: ON_RESUMABLE,
   },
 ];
 
@@ -557,4 +593,4 @@ const PATIENCE: readonly Mutation[] = [
   },
 ];
 
-export const TRANSFER_MUTATIONS: readonly Mutation[] = [...WHOLE, ...RESUMED, ...ALLOWED, ...STORED, ...PATIENCE];
+export const TRANSFER_MUTATIONS: readonly Mutation[] = [...WHOLE, ...BUSY, ...RESUMED, ...ALLOWED, ...STORED, ...PATIENCE];
