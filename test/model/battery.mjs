@@ -28,7 +28,8 @@ const PROFILES = [
   [60, 1800001, { skew: 100000 }],
   // The window rule.
   [60, 1900001, { window: 0 }, 'window'],
-  [60, 2000001, { hang: 1, stallOk: 1 }],
+  [40, 2000001, { hang: 1, stallOk: 1 }],
+  [40, 2050001, { hang: 2, stallOk: 1 }],
   [80, 2100001, { old: 0.5 }],
   [60, 2200001, { old: 0.5, crash: 6, loseJob: 10, stallOk: 1 }],
   [60, 2300001, { only: 1, norescue: 2, reply: 2, old: 0.5 }],

@@ -106,10 +106,11 @@ export function run(seed, F, opt = {}) {
   const nb = P.batches || (F.window && chance(P.many) ? 4 + ri(3) : 2 + ri(2)), tb = P.tasks || 2 + ri(3), total = nb * tb; const hangTask = P.hang && chance(P.hang) ? ri(total) : -1, poisonTask = P.poison && chance(P.poison) ? ri(total) : -1;
   let job = null; const B = new Map(), s3 = new Map(), s3final = new Map(); let outageTill = -1, lastMove = 0, lastKill = 0;
   const jobsQ = { name: 'jobs', m: [] }, batQ = { name: 'batches', m: [] };
+  const everSent = new Set(); // ghost: run/batch whose message has been sent
   const tokens = {}, exs = []; const holders = new Map(); const claimed = new Map();
   function mkExec(pre) { const e = { pre, status: 'RUNNING', k: 0, cur: null, last: 0, retries: 1 + ri(3), redrives: 1 + ri(2), stops: 2 }; exs.push(e); newToken(e, 0); return e; }
   function newToken(e, delay) { const t = e.pre + (++e.k); tokens[t] = { ex: e, born: now, open: true, tried: new Set(), ans: null, dropped: false }; e.cur = t; e.status = 'RUNNING'; e.last = now; qsend(jobsQ, { token: t }, delay); log('SFN new token', t); }
-  function qsend(q, body, delay = 0) { q.m.push({ id: uid(), body, vis: now + delay, n: 0 }); if (q === batQ) checkBound(); }
+  function qsend(q, body, delay = 0) { q.m.push({ id: uid(), body, vis: now + delay, n: 0 }); if (q === batQ) { everSent.add(body.run + '/' + body.n); checkBound(); } }
   function sfnSend(kind, tk, meta) { const t = tokens[tk], e = t.ex; if (!t.open) return { gone: true };
     if (kind === 'conflict') { t.open = false; t.closedAt = now; t.by = 'us'; t.ans = kind; log('SFN answered', tk, kind); inc('ans_conflict'); if (meta && tokens[meta].ex === e) viol('I3-selfconflict', `${tk} got JobIdConflict because of ${meta} of the same execution`); e.status = 'FAILED'; return { ok: true }; }
     t.tried.add(kind); if (t.tried.size > 1) viol('I3-kinds', `${tk} was sent both answers while open`);
@@ -129,6 +130,7 @@ export function run(seed, F, opt = {}) {
       if (!ACT[n.status]) viol('I2-late', `counted in ${n.status}`); }
     if (o && n.status !== o.status) { log('JOB', o.status, '->', n.status, 'run', n.run, meta.by || ''); inc('st_' + n.status);
       if (n.status === 'COMPLETED' || (n.status === 'FAILED' && n.outcome === 'FAILED')) { if (n.completed + n.failed !== n.total) viol('I2-total', `${n.status} with ${n.completed}+${n.failed}!=${n.total}`); if (n.ended.size !== n.batchCount) viol('I2-ended', `${n.status} with ${n.ended.size} of ${n.batchCount} batches ended`); } }
+    if (F.window && !P.old && n.status === 'DOWNLOADING' && n.batchCount !== undefined) for (let b = 0; b < cursorOf(n); b++) if (!n.ended.has(b) && !everSent.has(n.run + '/' + b)) viol('CURSOR', `batch ${b} of run ${n.run} counts as due, its message was never sent`);
     if (o && o.token && n.token !== o.token && tokens[o.token].open) { tokens[o.token].dropped = true; log('row dropped live', o.token); } }
   function wB(k, cond, upd, meta = {}) { const o = B.get(k); if (!cond(o)) return { ok: false }; const n = upd(o); B.set(k, n);
     if (o) {
@@ -173,14 +175,17 @@ export function run(seed, F, opt = {}) {
   }
   // ---------- window
   const windowed = c => F.window && !c.old; // old: a coordinator of the former version, which sends everything
-  const anyOut = run => [...holders.values()].some(h => h.c.up && h.boot === h.c.boot) || batQ.m.some(m => m.body.run === run);
+  const topping = new Set(); // ghost: top-ups under way
+  const anyOut = run => [...B.values()].some(b => b.status === 'running' && b.run === run) || batQ.m.some(m => m.body.run === run) || jobsQ.m.some(m => m.body.token === job.token) || [...topping, ...holders.values()].some(t => t.run === run && t.c.up && t.boot === t.c.boot);
   const cursorOf = j => j.cursor === undefined ? j.batchCount : j.cursor; // a row of the former version: all sent
   const windowSeen = () => windowOf({ perJobCap: P.cap, totalCap: P.tcap, live: 1 + ri(nc), active: 1 + ri(3) }); // views differ, always
   const widest = new Map(); // ghost: the widest window that anyone has used in a run
   const checkBound = () => { if (!F.window || P.old || !job) return; const out = new Set(); let m = 0; for (const x of batQ.m) if (x.body.run === job.run) { m++; out.add(x.body.n); } for (const b of B.values()) if (b.status === 'running' && b.run === job.run) { m++; out.add(b.n); } for (const n of job.ended) out.delete(n);
     const w = widest.get(job.run) || 0; S.max_excess = Math.max(S.max_excess || 0, m - w); if (out.size > w) viol('BOUND', `batches ${[...out]} are out, the widest window of run ${job.run} is ${w}`); };
   function* topUp(c, run, j, by = '') { // true: something was sent
-    if (!windowed(c)) return false; let any = false;
+    if (!windowed(c)) return false; const me = { c, boot: c.boot, run }; if (by !== 'repair') topping.add(me); try { return yield* topUpNow(c, run, j, by); } finally { topping.delete(me); }
+  }
+  function* topUpNow(c, run, j, by) { let any = false;
     for (let i = 0; i < 12; i++) {
       if (!j) j = yield getJob(); const may = x => x.run === run && (x.status === 'DOWNLOADING' || (!F.noTopUpInProcessing && x.status === 'PROCESSING'));
       if (!j || !may(j) || j.batchCount === undefined) return any;
@@ -273,7 +278,7 @@ export function run(seed, F, opt = {}) {
   function* runBatch(c, m) {
     const { n, run } = m.body; let j = yield getJob();
     if (!j || TERM[j.status] || j.run !== run) { yield del(m); return; }
-    if (windowed(c) && c.hand >= P.cap + (c.boot & 1) && chance(0.8)) { // full of this job, and (it believes) not alone: pass on
+    if (windowed(c) && c.hand >= P.cap + c.slack && chance(0.8)) { // full of this job, and (it believes) not alone: pass on
       inc('passed_on'); if (F.passOnCopyFirst) { if ((yield* sendB({ n, run }, 5 + ri(15))).unknown) return; yield die('pass'); yield del(m); } else { yield del(m); yield die('pass'); yield* sendB({ n, run }, 5 + ri(15)); } return; }
     c.hand++; const boot = c.boot; yield* take(c, m, n, run, j); if (c.boot === boot) c.hand--;
   }
@@ -291,7 +296,7 @@ export function run(seed, F, opt = {}) {
       if (x && FINALB[x.status]) yield* catchUp(c, x, yield getJob());
       return;
     }
-    holders.set(me, { c, n, boot: c.boot, start: () => start }); claimed.set(n, me);
+    holders.set(me, { c, n, run, boot: c.boot, start: () => start }); claimed.set(n, me);
     yield del(m);
     yield* work(); holders.delete(me); return;
     function* work() {
@@ -327,7 +332,7 @@ export function run(seed, F, opt = {}) {
         if (c.draining) { yield* release(); return; }
         for (let k = chance(P.slow) ? 60 + ri(70) : chance(0.2) ? 1 + ri(3) : 0; k > 0; k--) { yield sleep(7 + ri(5)); if (c.draining) { yield* release(); return; } if (!(yield* flush(chance(0.8)))) return; }
         if (fenced()) { inc('fence'); return; }
-        while (seg[i] === hangTask) { yield sleep(7 + ri(5)); if (c.draining) { yield* release(); return; } if (!(yield* flush(false))) return; } // a source that never answers
+        while (seg[i] === hangTask || P.hang === 2) { yield sleep(7 + ri(5)); if (c.draining) { yield* release(); return; } if (!(yield* flush(false))) return; } // a source that never answers
         if (seg[i] === poisonTask) yield { t: 'poison' };
         let good = !chance(P.flaky ? 0.2 : 0); const g0 = good;
         const tr = yield W('task', () => { if (claimed.get(n) !== me) inc('task_by_former_holder'); if (g0) s3.set('file/' + seg[i], 1); inc('tasks'); return { ok: true }; }); if (tr.unknown) good = false;
@@ -370,9 +375,10 @@ export function run(seed, F, opt = {}) {
       }
     }
     if (!windowed(c)) for (const n of q) { yield die(); if ((yield* sendB({ n, run })).unknown) return; }
+    const me = { c, boot: c.boot, run }; topping.add(me);
     const at = c.wall(), r = yield* sure(() => D('dl', () => wJob(x => x.status === 'PROCESSING' && x.run === run, x => ({ ...x, status: 'DOWNLOADING', ...(windowed(c) && F.downloadingResetsCursor ? { cursor: 0 } : {}), updatedAt: at }), { by: c.id })));
-    if (r.unknown) return; if (r.ok && addsUp(r.item)) yield* finish(c, run); else { yield die('expanded'); yield* topUp(c, run, r.item); }
-    yield del(m);
+    if (r.unknown) { topping.delete(me); return; } if (r.ok && addsUp(r.item)) yield* finish(c, run); else { yield die('expanded'); yield* topUp(c, run, r.item); }
+    topping.delete(me); yield del(m);
   }
   function* intake(c, m) {
     const tk = m.body.token, t0 = now; const deadTaken = x => { if (!tokens[tk].open && tokens[tk].closedAt < t0) viol('I3-dead-taken', `${tk}, dead before its message was received, was taken into the row of a job ${x.status}`); };
@@ -426,7 +432,7 @@ export function run(seed, F, opt = {}) {
         if (F.repairTopsUp && (yield* topUp(c, j.run, null, 'repair'))) { alive = true; inc('repair_topup'); }
         if (alive) mem.alive = now;
         if (!alive && (F.ownTime ? now - mem.alive : c.wall() - j.lastProgressAt) > ST) { const at = c.wall();
-          const r = yield D('stall', () => wJob(x => ACT[x.status] && x.run === j.run && (!F.stallCond || x.lastProgressAt === j.lastProgressAt), x => { if (x.lastProgressAt !== j.lastProgressAt) viol('STALL-false', 'declared stalled though a count came after the look'); if ([...B.values()].some(b => b.run === x.run && b.status !== 'cancelled' && lags(b, x)) && [...B.values()].every(b => b.run === x.run && FINALB[b.status])) viol('STALL-lag', 'declared stalled though all batches had ended, one only not counted'); if (now - lastMove < 120 && x.run === j.run && [...B.values()].some(b => b.run === x.run && b.status === 'running')) viol('STALL-false', `declared stalled though a running batch was claimed or progressed ${now - lastMove} s ago`); return { ...x, status: 'FINALIZING', outcome: 'STALLED', updatedAt: at }; }, { by: c.id + ' stalled' }));
+          const r = yield D('stall', () => wJob(x => ACT[x.status] && x.run === j.run && (!F.stallCond || x.lastProgressAt === j.lastProgressAt), x => { if (F.window && !P.old && x.status === 'DOWNLOADING' && decideSend({ cursor: cursorOf(x), batchCount: x.batchCount, ended: x.ended }, 1).send.length) viol('STALL-unsent', 'declared stalled though nothing was out and batches waited that nobody had sent'); if (x.lastProgressAt !== j.lastProgressAt) viol('STALL-false', 'declared stalled though a count came after the look'); if ([...B.values()].some(b => b.run === x.run && b.status !== 'cancelled' && lags(b, x)) && [...B.values()].every(b => b.run === x.run && FINALB[b.status])) viol('STALL-lag', 'declared stalled though all batches had ended, one only not counted'); if (now - lastMove < 120 && x.run === j.run && [...B.values()].some(b => b.run === x.run && b.status === 'running')) viol('STALL-false', `declared stalled though a running batch was claimed or progressed ${now - lastMove} s ago`); return { ...x, status: 'FINALIZING', outcome: 'STALLED', updatedAt: at }; }, { by: c.id + ' stalled' }));
           if (r.ok) { inc('stalled'); if (!faults && now > faultEnd + ST + 500 && !P.stallOk) viol('STALL', `job declared stalled in ${j.status} with no fault around; batches ${[...B.values()].map(b => b.status + ':' + b.run)} job run ${j.run}`); yield* finish(c, j.run); } return true; }
       }
     }
@@ -440,7 +446,7 @@ export function run(seed, F, opt = {}) {
   function* loopT(c, d, h) { for (;;) { const due = now + (h === orch ? 27 + ri(7) : 1 + ri(d * 2)); yield { t: 'sleep', until: due, idle: true }; if (c.draining && h === reclaimTurn) return; yield* h(c, now - due); } }
   function spawn(c, g) { const p = { c, g, op: null, res: undefined }; adv(p); c.procs.push(p); }
   function adv(p, v) { const r = p.g.next(v); if (r.done) { p.dead = true; p.op = null; } else p.op = r.value; }
-  function up(c) { c.up = true; c.boot++; c.draining = false; c.paused = 0; c.procs = []; c.busy = new Set(); c.held = new Set(); c.seen = new Map(); c.mem = null; c.side = false; c.wfail = false; c.hand = 0; c.old = P.old ? chance(P.old) : false; c.skew = P.skew ? ri(2 * P.skew) - P.skew : 0; c.size = (P.mixed && faults && chance(0.15)) ? Math.max(1, tb + (chance(0.5) || nb > 3 ? 1 : -1)) : tb;
+  function up(c) { c.up = true; c.boot++; c.draining = false; c.paused = 0; c.procs = []; c.busy = new Set(); c.held = new Set(); c.seen = new Map(); c.mem = null; c.side = false; c.wfail = false; c.hand = 0; c.slack = ri(2); c.old = P.old ? chance(P.old) : false; c.skew = P.skew ? ri(2 * P.skew) - P.skew : 0; c.size = (P.mixed && faults && chance(0.15)) ? Math.max(1, tb + (chance(0.5) || nb > 3 ? 1 : -1)) : tb;
     spawn(c, loopQ(c, jobsQ, intake)); spawn(c, loopQ(c, batQ, runBatch)); spawn(c, loopQ(c, batQ, runBatch)); spawn(c, loopT(c, 30, orch)); spawn(c, loopT(c, RI, reclaimTurn)); spawn(c, loopT(c, 10, coordBeat)); }
   function kill(c, label) { log(label, c.id); for (const p of c.procs) if (p.op && p.op.fn && p.op.t !== 'r' && p.op.t !== 'recv' && P.delay && chance(0.4)) orphans.push(p.op.fn); for (const k of c.busy) busy.delete(k); c.procs = []; c.up = false; c.diedAt = lastKill = now; c.at = now + 5 + ri(200); }
   const pause = (c, d) => { c.paused = now + d; c.pausedAt = now; for (const p of c.procs) if (p.op && p.op.t !== 'sleep' && p.op.fn && !p.hasRes && chance(0.3)) { p.res = p.op.fn(c); p.hasRes = true; } };

@@ -7,7 +7,7 @@ export const PROF = {
   rescue: { only: 1, norescue: 1, reply: 2, flaky: 1, drain: 2, falsedead: 2 }, year: { skew: 100000 },
   // the window rule
   hang: { hang: 1, stallOk: 1 }, old: { old: 0.5 }, oldRescue: { only: 1, norescue: 2, reply: 2, old: 0.5 }, pass: { only: 1, norescue: 3, die: 20, dieAt: 'pass' }, cursor: { only: 1, norescue: 2, die: 20, dieAt: 'cursor' },
-  expanded: { only: 1, norescue: 3, die: 20, dieAt: 'expanded', stop: 2, dup: 2 }, paused: { only: 1, norescue: 3, reply: 2, pause: 5, stop: 3 }, six: { coords: 3, batches: 6, cap: 2, dup: 6, lose: 20 },
+  expanded: { only: 1, norescue: 3, die: 20, dieAt: 'expanded', stop: 2, dup: 2 }, paused: { only: 1, norescue: 3, reply: 2, pause: 5, stop: 3 }, hangAll: { hang: 2, stallOk: 1 }, stallUnsent: { only: 1, die: 20, dieAt: 'cursor' }, six: { coords: 3, batches: 6, cap: 2, dup: 6, lose: 20 },
 };
 const only = (process.argv[4] || '').split(',').filter(Boolean), profiles = process.argv[5] ? process.argv[5].split(',') : Object.keys(PROF); // a+b: both left out
 let i = 0; for (const f of only.length ? only : ['-', ...Object.keys(RULES)]) { if (!only.length && i++ % pn !== pt) continue;
