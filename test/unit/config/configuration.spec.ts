@@ -38,7 +38,7 @@ describe('loadConfiguration', () => {
       batches: { heartbeatIntervalMs: 10_000, maxInHand: 8, ttlMs: { download: 90_000 }, taskMaxAttempts: 4 },
       pool: {
         size: 4,
-        tasksPerWorker: 8,
+        tasksPerWorker: 10,
         memoryMb: 64,
         uploadConcurrency: 4,
         maxConnectionsPerHost: 32,

@@ -71,7 +71,7 @@ describe('readBody', () => {
   });
 
   it('does not count against the least speed the time in which nobody reads', async () => {
-    const bytes = of(...'abcdefgh');
+    const bytes = of(...'abcdefgh'.split(''));
     let waitedMs = 0;
     const speed = { note: (ms: number) => (waitedMs += ms) } as unknown as LeastSpeed;
     const before = performance.now();

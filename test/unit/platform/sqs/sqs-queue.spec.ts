@@ -46,12 +46,13 @@ onEachClock('receiving', () => {
     }));
     await clock.advance(5);
     expect(await queue.receive(64, 20, 60, new AbortController().signal)).toEqual([
-      { messageId: 'm', receiptHandle: 'h', body: 'b', receiveCount: 3, receivedAt: clock.about(5), traceHeader: 'Root=1' },
-      { messageId: 'n', receiptHandle: 'i', body: 'c', receiveCount: 1, receivedAt: clock.about(5) },
+      { messageId: 'm', receiptHandle: 'h', body: 'b', receiveCount: 3, receivedAt: clock.about(5), attributes: {}, traceHeader: 'Root=1' },
+      { messageId: 'n', receiptHandle: 'i', body: 'c', receiveCount: 1, receivedAt: clock.about(5), attributes: {} },
     ]);
     expect(sent[0]?.input).toEqual({
       QueueUrl: URL_OF_QUEUE,
       MaxNumberOfMessages: 10,
+      MessageAttributeNames: ['All'],
       WaitTimeSeconds: 20,
       VisibilityTimeout: 60,
       MessageSystemAttributeNames: ['ApproximateReceiveCount', 'AWSTraceHeader'],
