@@ -1,3 +1,4 @@
+import { tmpdir } from 'node:os';
 import { Module } from '@nestjs/common';
 import { BatchesModule } from '../batches/batches.module.js';
 import { EnqueueBatchesUseCase } from '../batches/index.js';
@@ -44,7 +45,7 @@ const INTAKE_CAPACITY = Symbol('IntakeCapacity');
       provide: ManifestPort,
       inject: [SourceReader, AwsClients, CONFIGURATION],
       useFactory: (sources: SourceReader, { s3 }: AwsClients, { exports, pool }: Configuration) =>
-        new SpoolingManifestAdapter(sources, s3, { exportBucket: exports.bucket, timeoutMs: pool.taskTimeoutMs }),
+        new SpoolingManifestAdapter(sources, s3, { exportBucket: exports.bucket, folder: tmpdir(), timeoutMs: pool.taskTimeoutMs }),
     },
     { provide: SegmentWriterPort, inject: [AwsClients], useFactory: ({ s3 }: AwsClients) => new S3SegmentWriterAdapter(s3) },
     {

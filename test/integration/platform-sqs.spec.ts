@@ -64,6 +64,7 @@ describe('SQS, as fauxqs plays it', () => {
     while (received.length < bodies.length) {
       const messages = await queue.receive(10, 5, VISIBILITY_S, noAbort);
       received.push(...messages.map(({ body }) => body));
+      expect(messages.every(({ attributes }) => attributes.reason === 'test')).toBe(true);
       for (const { receiptHandle } of messages) await queue.delete(receiptHandle);
     }
     expect(received.sort()).toEqual(bodies.sort());

@@ -1,6 +1,5 @@
 import { createReadStream, createWriteStream } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -25,8 +24,8 @@ export class SpoolingManifestAdapter extends ManifestPort {
   constructor(
     private readonly sources: SourceReader,
     private readonly s3: S3Client,
-    /** `timeoutMs`: for the whole of a manifest. */
-    private readonly settings: { exportBucket: string; timeoutMs: number },
+    /** `folder`: for the files of open manifests · `timeoutMs`: for the whole of a manifest. */
+    private readonly settings: { exportBucket: string; folder: string; timeoutMs: number },
   ) {
     super();
   }
@@ -34,7 +33,7 @@ export class SpoolingManifestAdapter extends ManifestPort {
   async spool({ source, destination }: ExportRequest, { signal, turn, onProgress }: ManifestReading): Promise<SpooledManifest> {
     if (source.kind === 'files')
       return { totalTasks: source.files.length, tasks: () => Readable.from(source.files), dispose: () => Promise.resolve() };
-    const folder = await mkdtemp(join(tmpdir(), 'export-manifest-'));
+    const folder = await mkdtemp(join(this.settings.folder, 'export-manifest-'));
     const dispose = () => rm(folder, { recursive: true, force: true });
     const { timeoutMs } = this.settings;
     // A source that drips a byte a minute never stalls, and would keep its job alive for ever.

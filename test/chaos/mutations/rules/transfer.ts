@@ -587,8 +587,8 @@ const PATIENCE: readonly Mutation[] = [
     rule: 'keys given twice are found in every format',
     fault: 'the second file silently wins',
     file: 'src/intake/adapters/manifest/duplicate-keys.ts',
-    find: 'this.hashes.add(this.hashes.of(key));',
-    replace: '',
+    find: 'else if (this.#suspects.size < MAX_SUSPECTS) this.#suspects.set(nameOf(hash), { times: 2, metAgain: 0, places: new Map() });',
+    replace: 'else if (this.#suspects.size < MAX_SUSPECTS) continue;',
     specs: ['unit/intake/adapters/manifest/read-manifest.spec.ts'],
   },
 ];
