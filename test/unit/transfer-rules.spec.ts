@@ -33,7 +33,7 @@ const RULES: Record<string, Rule[]> = {
     ],
     [
       'counts no source that is silent',
-      `${INTEGRATION}pool-threads.spec.ts`,
+      `${INTEGRATION}pool-spread.spec.ts`,
       'gives a task to the thread that reads least, whose silent sources do not count',
     ],
     ['is fed fairly across jobs', DISPATCHER, 'are shared fairly: a small job has its share at once, beside a huge one'],

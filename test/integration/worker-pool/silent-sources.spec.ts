@@ -65,14 +65,14 @@ describe('a source', () => {
   });
 
   it('whose reading stops because S3 is slow is not silent', async () => {
-    bench.endpoint.faults.add({ operation: 'UploadPart', action: { kind: 'delay', ms: 4_000 } });
+    bench.endpoint.faults.add({ operation: 'UploadPart', action: { kind: 'delay', ms: 3_000 } });
     const task = bench.task(bench.origin.file('/large', pattern(25 * MIB)));
     expect(await transfers.run(task)).toMatchObject({ success: true });
     expect(transfers.signsOf(task)).toEqual(['READ']);
   });
 
   it('that has been read is not silent, however long S3 takes', async () => {
-    bench.endpoint.faults.add({ operation: 'PutObject', action: { kind: 'delay', ms: 4_000 } });
+    bench.endpoint.faults.add({ operation: 'PutObject', action: { kind: 'delay', ms: 3_000 } });
     const task = bench.task(bench.origin.file('/small', BYTES));
     expect(await transfers.run(task)).toMatchObject({ success: true });
     expect(transfers.signsOf(task)).toEqual(['READ']);
@@ -80,7 +80,7 @@ describe('a source', () => {
 
   it('in S3 that does not answer is silent, too', async () => {
     await bench.s3.send(new PutObjectCommand({ Bucket: SOURCE_BUCKET, Key: 'file', Body: BYTES }));
-    bench.endpoint.faults.add({ operation: 'GetObject', times: 1, action: { kind: 'delay', ms: 4_000 } });
+    bench.endpoint.faults.add({ operation: 'GetObject', times: 1, action: { kind: 'delay', ms: 3_000 } });
     // S3 does not know the checksum, so the bytes must be read.
     const checksum = { algorithm: 'md5', value: createHash('md5').update(BYTES).digest('hex') } as const;
     const task = bench.task(`s3://${SOURCE_BUCKET}/file`, { checksum });

@@ -71,12 +71,12 @@ describe('readBody', () => {
   });
 
   it('does not count against the least speed the time in which nobody reads', async () => {
-    const bytes = of(...'abcdefgh'.split(''));
+    const bytes = of('a', 'b', 'c', 'd');
     let waitedMs = 0;
     const speed = { note: (ms: number) => (waitedMs += ms) } as unknown as LeastSpeed;
     const before = performance.now();
     for await (const _ of readBody(bytes, { stallTimeoutMs: 10_000, signal: new AbortController().signal, speed })) await wait(20);
-    expect(performance.now() - before - waitedMs).toBeGreaterThan(8 * 15);
+    expect(performance.now() - before - waitedMs).toBeGreaterThan(4 * 15);
   });
 
   it('ends with the reason of its signal and destroys the body', async () => {

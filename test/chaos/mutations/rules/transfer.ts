@@ -581,7 +581,7 @@ const PATIENCE: readonly Mutation[] = [
     file: 'src/worker-pool/adapters/pool-manager.service.ts',
     find: 'a.reading - b.reading || a.inHand - b.inHand',
     replace: 'a.inHand - b.inHand',
-    specs: ['integration/worker-pool/pool-threads.spec.ts'],
+    specs: ['integration/worker-pool/pool-spread.spec.ts'],
   },
   {
     rule: 'keys given twice are found in every format',
