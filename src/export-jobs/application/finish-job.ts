@@ -1,4 +1,4 @@
-import type { AppLogger, Clock, Metrics } from '../../shared/index.js';
+import { chunksOf, type AppLogger, type Clock, type Metrics } from '../../shared/index.js';
 import { failureAnswer, summarize, type FailedTask } from '../domain/answer.js';
 import type { Callback, ExportJobEntity, JobOutcome } from '../domain/export-job.entity.js';
 import { JobStateVO } from '../domain/job-state.vo.js';
@@ -8,6 +8,9 @@ import type { JobResultsPort } from './job-results.port.js';
 import type { JobStateRepositoryPort } from './job-state-repository.port.js';
 import { ResultsWriter, type Results } from './results-writer.js';
 import type { Answer, SettleTokenService } from './settle-token.service.js';
+
+/** Checkpoints read at the same time. */
+const CHECKPOINTS_AT_ONCE = 16;
 
 /**
  * - `ended`: the job has its end
@@ -62,7 +65,11 @@ export class FinishJob {
     // Reopened since: the results of a newer run do not belong into this one's manifest.
     const isReopened = rows.some((row) => row.run > job.run);
     if (isReopened || (whole && !allFinal(job, rows))) return undefined;
-    return whole ? rows : Promise.all(rows.map((row) => this.withFailures(job, row)));
+    if (whole) return rows;
+    const told: BatchSummary[] = [];
+    for (const chunk of chunksOf(rows, CHECKPOINTS_AT_ONCE))
+      told.push(...(await Promise.all(chunk.map((row) => this.withFailures(job, row)))));
+    return told;
   }
 
   /** A batch that did not come to its end has no result files: what failed in it stands in its checkpoint only. */

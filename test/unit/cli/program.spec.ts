@@ -70,7 +70,7 @@ describe('submit', () => {
 
   it('passes on what its options say, and takes the address of a list for the list', async () => {
     const options = ['--export-id', 'e', '--user-id', 'u', '--bucket', 'b', '--prefix', 'p/'];
-    const tolerated = ['--tolerated-failure-count', '3', '--tolerated-failure-percentage', '2.5'];
+    const tolerated = ['--tolerated-failure-count', '3', '--tolerated-failure-percentage', '2.5', '--fail-fast'];
     const { sent } = await run(['submit', 'https://host/list.jsonl', ...options, ...tolerated]);
     expect(sent).toHaveLength(1);
     expect(JSON.parse(String(sent[0]?.input.input))).toEqual({
@@ -78,7 +78,7 @@ describe('submit', () => {
       userId: 'u',
       source: { manifest: 'https://host/list.jsonl' },
       destination: { bucket: 'b', prefix: 'p/' },
-      options: { toleratedFailureCount: 3, toleratedFailurePercentage: 2.5 },
+      options: { toleratedFailureCount: 3, toleratedFailurePercentage: 2.5, failFast: true },
     });
   });
 

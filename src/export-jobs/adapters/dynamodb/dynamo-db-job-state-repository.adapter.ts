@@ -11,6 +11,7 @@ import {
 } from '../../application/job-state-repository.port.js';
 import { encodeBatchCount } from '../../domain/counting.js';
 import type { ActiveStatus, Callback, ExpansionPlan, ExportJobEntity, Finisher, JobOutcome } from '../../domain/export-job.entity.js';
+import { renewUpdate, takeOverUpdate } from './finisher-updates.js';
 import { ROW_VERSION, toJobEntity } from './job-row.schema.js';
 import { JobStatusIndex } from './job-status-index.js';
 import { reopenUpdate } from './reopen-update.js';
@@ -26,10 +27,6 @@ const TOKEN_AS_OBSERVED = 'taskToken = :token';
 const COUNTERS_AS_OBSERVED = 'completedTasks = :completed AND failedTasks = :failed';
 const PROGRESS_AS_OBSERVED = 'lastProgressAt = :progress';
 const STATUS_IS_FINALIZING = '#status = :finalizing';
-const FINISHER_AS_OBSERVED = 'finisher.#id = :id AND finisher.seq = :seq';
-const NO_FINISHER = 'attribute_not_exists(finisher)';
-const MY_FINISH = 'finisher.#id = :id';
-const RENEWAL_NOT_OLDER = 'finisher.seq <= :seq';
 const ANSWERER_UNKNOWN = 'callback IN (:gone, :unknown)';
 
 const NAMES = { '#status': 'status', '#run': 'run' };
@@ -219,37 +216,11 @@ export class DynamoDbJobStateRepositoryAdapter extends JobStateRepositoryPort {
   }
 
   async takeOverFinish(observed: ExportJobEntity, finisherId: string): Promise<ConditionalWrite> {
-    // Of two that saw the finisher silent one takes over; a holder that has renewed meanwhile keeps its lease.
-    const { jobId, run, finisher } = observed;
-    return this.update(jobId, {
-      UpdateExpression: 'SET finisher = :successor, updatedAt = :now',
-      ConditionExpression: [STATUS_IS_FINALIZING, SAME_RUN, finisher === undefined ? NO_FINISHER : FINISHER_AS_OBSERVED].join(' AND '),
-      ExpressionAttributeNames: { ...NAMES, ...(finisher === undefined ? {} : { '#id': 'id' }) },
-      ExpressionAttributeValues: {
-        ':finalizing': 'FINALIZING',
-        ':run': run,
-        ':successor': { id: finisherId, seq: 0 } satisfies Finisher,
-        ':now': this.clock.nowIso(),
-        ...(finisher === undefined ? {} : { ':id': finisher.id, ':seq': finisher.seq }),
-      },
-    });
+    return this.update(observed.jobId, takeOverUpdate(observed, finisherId, this.clock.nowIso()));
   }
 
   async renewFinish(jobId: string, run: number, finisher: Finisher): Promise<ConditionalWrite> {
-    // A renewal that the network held back must not undo a newer one: who saw its number before would take the holder for silent.
-    return this.update(jobId, {
-      UpdateExpression: 'SET finisher = :renewed, updatedAt = :now',
-      ConditionExpression: [STATUS_IS_FINALIZING, SAME_RUN, MY_FINISH, RENEWAL_NOT_OLDER].join(' AND '),
-      ExpressionAttributeNames: { ...NAMES, '#id': 'id' },
-      ExpressionAttributeValues: {
-        ':finalizing': 'FINALIZING',
-        ':run': run,
-        ':renewed': finisher,
-        ':id': finisher.id,
-        ':seq': finisher.seq,
-        ':now': this.clock.nowIso(),
-      },
-    });
+    return this.update(jobId, renewUpdate(run, finisher, this.clock.nowIso()));
   }
 
   async end(jobId: string, run: number, outcome: JobOutcome, answered: Answered): Promise<ConditionalWrite> {

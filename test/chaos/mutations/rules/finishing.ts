@@ -1,7 +1,7 @@
 import type { Mutation } from '../mutation.js';
 import { alwaysTrue } from './condition.js';
 
-const REPOSITORY = 'src/export-jobs/adapters/dynamodb/dynamo-db-job-state-repository.adapter.ts';
+const UPDATES = 'src/export-jobs/adapters/dynamodb/finisher-updates.ts';
 const COMPLETE = 'src/export-jobs/application/complete-job.use-case.ts';
 const FINISH = 'src/export-jobs/application/finish-job.ts';
 const LEASE = 'src/export-jobs/application/finish-lease.ts';
@@ -23,7 +23,7 @@ export const FINISHING_MUTATIONS: readonly Mutation[] = [
   {
     rule: 'One finisher',
     fault: 'a lease that moved since it was seen is taken over',
-    file: REPOSITORY,
+    file: UPDATES,
     find: 'finisher === undefined ? NO_FINISHER : FINISHER_AS_OBSERVED]',
     replace: `finisher === undefined ? NO_FINISHER : ${alwaysTrue('FINISHER_AS_OBSERVED')}]`,
     specs: ON_ROWS,
@@ -31,7 +31,7 @@ export const FINISHING_MUTATIONS: readonly Mutation[] = [
   {
     rule: 'One finisher',
     fault: 'a holder renews a lease that another has taken',
-    file: REPOSITORY,
+    file: UPDATES,
     find: 'SAME_RUN, MY_FINISH, RENEWAL_NOT_OLDER]',
     replace: `SAME_RUN, ${alwaysTrue('MY_FINISH')}, RENEWAL_NOT_OLDER]`,
     specs: ON_ROWS,
@@ -39,7 +39,7 @@ export const FINISHING_MUTATIONS: readonly Mutation[] = [
   {
     rule: 'One finisher',
     fault: 'a renewal that was held back undoes a newer one',
-    file: REPOSITORY,
+    file: UPDATES,
     find: 'SAME_RUN, MY_FINISH, RENEWAL_NOT_OLDER]',
     replace: `SAME_RUN, MY_FINISH, ${alwaysTrue('RENEWAL_NOT_OLDER')}]`,
     specs: ON_ROWS,

@@ -158,6 +158,14 @@ describe('options.failFast', () => {
     },
   );
 
+  it('has what failed in batches that did not end read from their checkpoints', async () => {
+    f.jobs.put(early());
+    const { resultKeys: _none, ...unfinished } = aSummary(1, { status: 'running', completed: 1, failed: 1 });
+    f.batches.rows = [aSummary(0, { completed: 4, failed: 1 }), unfinished];
+    await expect(f.completeJob.complete('job-1')).resolves.toBe('ended');
+    expect(f.gate.calls.filter((call) => call === 'failuresOf')).toHaveLength(1);
+  });
+
   it('begins with the count that shows it, whose batch waits for nothing', async () => {
     f.jobs.put(early());
     f.completeJob.helpAfter({ kind: 'counted', job: f.jobs.get('job-1') });

@@ -1,0 +1,46 @@
+import type { ConditionalUpdate } from '../../../platform/dynamodb/index.js';
+import type { ExportJobEntity, Finisher } from '../../domain/export-job.entity.js';
+
+const IS_FINALIZING = '#status = :finalizing';
+const SAME_RUN = '#run = :run';
+const FINISHER_AS_OBSERVED = 'finisher.#id = :id AND finisher.seq = :seq';
+const NO_FINISHER = 'attribute_not_exists(finisher)';
+const MY_FINISH = 'finisher.#id = :id';
+const RENEWAL_NOT_OLDER = 'finisher.seq <= :seq';
+
+const NAMES = { '#status': 'status', '#run': 'run' };
+
+type Update = Omit<ConditionalUpdate, 'TableName' | 'Key'>;
+
+/** Of two that saw the finisher silent one takes over; a holder that has renewed meanwhile keeps its lease. */
+export function takeOverUpdate({ run, finisher }: ExportJobEntity, finisherId: string, now: string): Update {
+  return {
+    UpdateExpression: 'SET finisher = :successor, updatedAt = :now',
+    ConditionExpression: [IS_FINALIZING, SAME_RUN, finisher === undefined ? NO_FINISHER : FINISHER_AS_OBSERVED].join(' AND '),
+    ExpressionAttributeNames: { ...NAMES, ...(finisher === undefined ? {} : { '#id': 'id' }) },
+    ExpressionAttributeValues: {
+      ':finalizing': 'FINALIZING',
+      ':run': run,
+      ':successor': { id: finisherId, seq: 0 } satisfies Finisher,
+      ':now': now,
+      ...(finisher === undefined ? {} : { ':id': finisher.id, ':seq': finisher.seq }),
+    },
+  };
+}
+
+/** A renewal that the network held back must not undo a newer one: who saw its number before would take the holder for silent. */
+export function renewUpdate(run: number, finisher: Finisher, now: string): Update {
+  return {
+    UpdateExpression: 'SET finisher = :renewed, updatedAt = :now',
+    ConditionExpression: [IS_FINALIZING, SAME_RUN, MY_FINISH, RENEWAL_NOT_OLDER].join(' AND '),
+    ExpressionAttributeNames: { ...NAMES, '#id': 'id' },
+    ExpressionAttributeValues: {
+      ':finalizing': 'FINALIZING',
+      ':run': run,
+      ':renewed': finisher,
+      ':id': finisher.id,
+      ':seq': finisher.seq,
+      ':now': now,
+    },
+  };
+}
