@@ -20,15 +20,17 @@ describe.each(SUBJECTS)('the Clock of %s', (_name, create) => {
   /** How long after its time each of many sleeps ended. */
   const latenessOf = async (sleep: (clock: Clock, ms: number) => { at: number; over: Promise<void> }) => {
     const { clock, pass } = create();
-    const sleeps = Array.from({ length: 100 }, (_, index) => {
-      const { at, over } = sleep(clock, index / 7);
+    // So many that one wakes the process while others are almost due; they begin at all fractions of a millisecond.
+    const sleeps = Array.from({ length: 200 }, (_, index) => {
+      const { at, over } = sleep(clock, 1 + (index % 10));
+      for (const until = performance.now() + 0.03; performance.now() < until;);
       return over.then(() => clock.monotonicMs() - at);
     });
     await pass(20);
     return Promise.all(sleeps);
   };
 
-  it('never ends a sleep before the instant it was meant for', async () => {
+  it('A sleep never ends early: not before the instant it was meant for', async () => {
     const lateMs = await latenessOf((clock, ms) => {
       const at = clock.monotonicMs() + ms;
       return { at, over: clock.sleepUntil(at) };
@@ -36,7 +38,7 @@ describe.each(SUBJECTS)('the Clock of %s', (_name, create) => {
     expect(Math.min(...lateMs)).toBeGreaterThanOrEqual(0);
   });
 
-  it('never ends a sleep before its length is over', async () => {
+  it('A sleep never ends early: not before its length is over', async () => {
     const lateMs = await latenessOf((clock, ms) => {
       const from = clock.monotonicMs();
       return { at: from + ms, over: clock.sleep(ms) };
@@ -79,7 +81,7 @@ describe.each(SUBJECTS)('the Clock of %s', (_name, create) => {
     await clock.sleepUntil(Infinity, AbortSignal.abort());
   });
 
-  it('sleeps on for longer than one timer of Node can run', async () => {
+  it('A sleep never ends early: it may be longer than one timer of Node can run', async () => {
     const { clock, pass } = create();
     const abort = new AbortController();
     const state = { isOver: false };

@@ -1,5 +1,6 @@
 import type { Mutation } from './mutation.js';
 import { BATCH_MUTATIONS } from './rules/batch.js';
+import { CLOCK_MUTATIONS } from './rules/clock.js';
 import { COUNTING_MUTATIONS } from './rules/counting.js';
 import { FINISHING_MUTATIONS } from './rules/finishing.js';
 import { FLEET_MUTATIONS } from './rules/fleet.js';
@@ -21,4 +22,5 @@ export const MUTATIONS: readonly Mutation[] = [
   ...REPAIR_MUTATIONS,
   ...FLEET_MUTATIONS,
   ...TRANSFER_MUTATIONS,
+  ...CLOCK_MUTATIONS,
 ];

@@ -157,8 +157,8 @@ onEachClock('the coordinator heartbeat', () => {
     gate.resolve();
     await w.clock.advance(5_999);
     expect(row().sequence).toBe(1);
-    await w.clock.advance(1);
-    expect([row().sequence, row().heartbeatAt]).toEqual([2, '2026-01-01T00:00:35.000Z']);
+    await w.clock.advance(HAIR_MS);
+    expect(row()).toMatchObject({ sequence: 2, heartbeatAt: expect.stringContaining('00:00:35.0') });
   });
 
   it('Self-doubt: goes on through failed writes, doubts itself meanwhile, and calls for a person after three in a row', async () => {

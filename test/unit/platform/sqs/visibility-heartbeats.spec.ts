@@ -104,7 +104,7 @@ onEachClock('a visibility heartbeat', () => {
     const heartbeat = hold();
     await clock.advance(15_000);
     heartbeat.start();
-    await clock.advance(5_000);
+    await clock.advance(5_000 + HAIR_MS);
     expect(port.callTimes).toEqual([clock.about(20_000)]);
     await heartbeat.stop();
   });
