@@ -126,10 +126,8 @@ export class ExportJobConsumer implements LifecyclePart {
       if (held.error !== undefined)
         return this.tools.logger.warn('Job message was lost while it was worked on: another has it', { messageId });
       await this.giveBack(message, error);
-      if (this.stopping.signal.aborted || isYielded(error)) return;
-      // The list's source failed, not this process: the messages of other jobs must not be received any slower for it.
-      if (error instanceof TransferError)
-        return this.tools.logger.warn('The list of a job cannot be read now', { messageId, error: toLoggable(error) });
+      // What failed a list's source is no fault of this process: the messages of other jobs must not be received any slower for it.
+      if (this.stopping.signal.aborted || isYielded(error) || error instanceof TransferError) return;
       // The loop logs it and slows down: cut off from our tables, we must not spend the receives of the whole fleet's messages.
       throw error;
     }
@@ -160,6 +158,8 @@ export class ExportJobConsumer implements LifecyclePart {
     try {
       await this.acceptAndExpand(message, request, signal);
     } catch (error) {
+      if (error instanceof TransferError)
+        this.tools.logger.warn('The list of a job cannot be read now', { jobId, error: toLoggable(error) });
       if (message.receiveCount >= MAX_RECEIVE_COUNT)
         await this.whileAccepted(message, () => this.failIntake(message, request, error, signal));
       throw error;

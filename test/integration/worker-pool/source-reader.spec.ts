@@ -111,6 +111,17 @@ describe('SourceReader', () => {
     await eventually(() => body.destroyed && bench.origin.connections === 0);
   });
 
+  it('has a connection for each list of a host that may be open: none waits for another that is silent', async () => {
+    let asked = 0;
+    const url = bench.origin.on('/silent', () => void asked++);
+    const abort = new AbortController();
+    const openings = Array.from({ length: 16 }, () => reader.openSource(url, { signal: abort.signal }));
+    await eventually(() => asked === 16);
+    abort.abort(new Error('enough'));
+    for (const opening of openings) await expect(opening).rejects.toThrow('enough');
+    await eventually(() => bench.origin.connections === 0);
+  });
+
   it('ends the reading with its signal', async () => {
     const abort = new AbortController();
     const slow = bench.origin.on('/slow', (socket) => void socket.write(`${head(200, { 'content-length': '10' })}hello`));

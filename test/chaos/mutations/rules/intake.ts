@@ -74,8 +74,8 @@ export const INTAKE_MUTATIONS: readonly Mutation[] = [
     rule: 'The source’s fault slows no receive',
     fault: 'lists that cannot be read slow the receiving of other jobs down',
     file: CONSUMER,
-    find: 'if (error instanceof TransferError)',
-    replace: 'if (error instanceof TransferError && error.retryAfterMs !== undefined)',
+    find: '|| isYielded(error) || error instanceof TransferError) return;',
+    replace: '|| isYielded(error)) return;',
     specs: ON_CONSUMER,
   },
   {

@@ -252,6 +252,7 @@ onEachClock('ExportJobConsumer', () => {
     expect(i.jobs.get('job-1').status).toBe('PROCESSING');
     expect(i.stepFunctions.answers).toEqual([]);
     expect(queue.shownAgain).toHaveLength(1);
+    expect(i.logger.messages('error')).toEqual([]);
     await stop();
   });
 

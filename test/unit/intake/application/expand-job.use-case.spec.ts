@@ -140,6 +140,26 @@ onEachClock('an expansion that is not wanted any more', () => {
     expect(i.clock.sleepers).toBe(0);
   });
 
+  it('ends within 10 s of the cancel while the source of its list says nothing, and gives all it had back', async () => {
+    const { turns, lists } = i.capacity;
+    i.manifest.spool = async (_request, { signal, turn }) => {
+      await turn.whileWaiting(() => i.clock.sleep(3_600_000, signal));
+      throw new Error('the reading was aborted');
+    };
+    const source = { kind: 'manifest', uri: 'https://silent.test/list', trusted: false } as const;
+    const expansion = i.expandJob.expand(aRequest({ source }), running, stays);
+    await i.clock.advance(25_000);
+    i.jobs.put(aJobWithoutPlan({ status: 'CANCELLED' }));
+    await i.clock.advance(10_000);
+    await expect(expansion).resolves.toBeUndefined();
+    expect(i.clock.sleepers).toBe(0);
+    const entered = Array.from({ length: 64 }, () => lists.enter('silent.test', running, stays));
+    await expect(Promise.all(entered)).resolves.toHaveLength(64);
+    const line = { whileInLine: <T>(wait: Promise<T>) => wait };
+    const others = [1, 2, 3, 4].map(() => turns.run(running, line, () => settled()));
+    await expect(Promise.all(others)).resolves.toHaveLength(4);
+  });
+
   it('ends quietly when the job is reopened while its segments are written, and leaves the rest of them', async () => {
     i.manifest.totalTasks = 500;
     i.gate.next('writeSegment', async () => {

@@ -41,13 +41,19 @@ onEachClock('receiving', () => {
     const { queue, sent, clock } = queueAnswering(() => ({
       Messages: [
         { MessageId: 'm', ReceiptHandle: 'h', Body: 'b', Attributes: { ApproximateReceiveCount: '3', AWSTraceHeader: 'Root=1' } },
-        { MessageId: 'n', ReceiptHandle: 'i', Body: 'c', Attributes: { ApproximateReceiveCount: '1' } },
+        {
+          MessageId: 'n',
+          ReceiptHandle: 'i',
+          Body: 'c',
+          Attributes: { ApproximateReceiveCount: '1' },
+          MessageAttributes: { text: { StringValue: 'kept' }, bytes: { BinaryValue: Buffer.from('left out') } },
+        },
       ],
     }));
     await clock.advance(5);
     expect(await queue.receive(64, 20, 60, new AbortController().signal)).toEqual([
       { messageId: 'm', receiptHandle: 'h', body: 'b', receiveCount: 3, receivedAt: clock.about(5), attributes: {}, traceHeader: 'Root=1' },
-      { messageId: 'n', receiptHandle: 'i', body: 'c', receiveCount: 1, receivedAt: clock.about(5), attributes: {} },
+      { messageId: 'n', receiptHandle: 'i', body: 'c', receiveCount: 1, receivedAt: clock.about(5), attributes: { text: 'kept' } },
     ]);
     expect(sent[0]?.input).toEqual({
       QueueUrl: URL_OF_QUEUE,
