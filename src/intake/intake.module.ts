@@ -10,6 +10,7 @@ import {
   ReopenJobUseCase,
   SettleTokenService,
   TaskHeartbeatService,
+  TopUpJobUseCase,
 } from '../export-jobs/index.js';
 import { AwsClients } from '../platform/index.js';
 import { SqsQueue, SqsVisibilityAdapter } from '../platform/sqs/index.js';
@@ -77,6 +78,7 @@ import { SegmentWriterPort } from './application/segment-writer.port.js';
         SegmentWriterPort,
         EnqueueBatchesUseCase,
         CompleteJobUseCase,
+        TopUpJobUseCase,
         CONFIGURATION,
         Clock,
         AppLogger,
@@ -87,10 +89,11 @@ import { SegmentWriterPort } from './application/segment-writer.port.js';
         segments: SegmentWriterPort,
         batches: EnqueueBatchesUseCase,
         completeJob: CompleteJobUseCase,
+        topUpJob: TopUpJobUseCase,
         { exports }: Configuration,
         clock: Clock,
         logger: AppLogger,
-      ) => new ExpandJobUseCase(jobs, manifests, segments, batches, completeJob, exports, clock, logger),
+      ) => new ExpandJobUseCase(jobs, manifests, segments, batches, completeJob, topUpJob, exports, clock, logger),
     },
     {
       provide: ExportJobConsumer,

@@ -137,13 +137,13 @@ describeJobRepositories((create) => {
       await jobs.reopen(await failed(), { ...COUNTS, taskToken: NEW });
       const row = await job.found();
       await expect(job.count(3, { batchNo: 1, old: PARTLY })).resolves.toEqual(REFUSED);
-      await expect(jobs.startDownloading(jobId, 1)).resolves.toEqual(REFUSED);
+      await expect(jobs.startDownloading(jobId, 1, 2)).resolves.toEqual(REFUSED);
       await expect(jobs.touchProgress(jobId, 1)).resolves.toEqual(REFUSED);
       await expect(jobs.recordPlan(jobId, 1, aPlan())).resolves.toEqual(REFUSED);
       await expect(jobs.beginFinalizing({ ...row, run: 1 }, anOutcome())).resolves.toEqual(REFUSED);
       await expect(jobs.cancelDead(jobId, 1, NEW)).resolves.toEqual(REFUSED);
       await expect(jobs.recordHeartbeat(jobId, TOKEN, 'now')).resolves.toEqual(REFUSED);
-      await jobs.startDownloading(jobId, 2);
+      await jobs.startDownloading(jobId, 2, 2);
       await jobs.beginFinalizing(await job.found(), anOutcome());
       await expect(jobs.end(jobId, 1, anOutcome(), { callback: 'failure' })).resolves.toEqual(REFUSED);
     });

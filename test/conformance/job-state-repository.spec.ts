@@ -25,6 +25,7 @@ describeJobRepositories((create) => {
       status: 'PROCESSING',
       run: 1,
       attempt: 1,
+      sentBatches: 0,
       completedTasks: 0,
       failedTasks: 0,
       bytesProcessed: 0,
@@ -60,15 +61,15 @@ describeJobRepositories((create) => {
     it('records no plan for another run, nor out of PROCESSING', async () => {
       await job.created();
       await expect(jobs.recordPlan(jobId, 2, aPlan())).resolves.toEqual(REFUSED);
-      await jobs.startDownloading(jobId, 1);
+      await jobs.startDownloading(jobId, 1, 2);
       await expect(jobs.recordPlan(jobId, 1, aPlan())).resolves.toEqual(REFUSED);
     });
 
     it('starts downloading once, and only its own run', async () => {
       await job.created();
-      await expect(jobs.startDownloading(jobId, 2)).resolves.toEqual(REFUSED);
-      expect(writtenJob(await jobs.startDownloading(jobId, 1)).status).toBe('DOWNLOADING');
-      await expect(jobs.startDownloading(jobId, 1)).resolves.toEqual(REFUSED);
+      await expect(jobs.startDownloading(jobId, 2, 2)).resolves.toEqual(REFUSED);
+      expect(writtenJob(await jobs.startDownloading(jobId, 1, 2)).status).toBe('DOWNLOADING');
+      await expect(jobs.startDownloading(jobId, 1, 2)).resolves.toEqual(REFUSED);
       await expect(jobs.touchProgress(jobId, 1)).resolves.toEqual(REFUSED);
     });
 

@@ -3,7 +3,6 @@ import { JobBatchesAdapter } from '../../src/batches/adapters/job-batches.adapte
 import type { ExportRequest } from '../../src/intake/domain/export-request.js';
 import { CancelJobUseCase } from '../../src/export-jobs/application/cancel-job.use-case.js';
 import { CompleteJobUseCase } from '../../src/export-jobs/application/complete-job.use-case.js';
-import { JobCounterService } from '../../src/export-jobs/application/job-counter.service.js';
 import { ReopenJobUseCase } from '../../src/export-jobs/application/reopen-job.use-case.js';
 import { SettleTokenService } from '../../src/export-jobs/application/settle-token.service.js';
 import { TaskHeartbeatService } from '../../src/export-jobs/application/task-heartbeat.service.js';
@@ -20,6 +19,7 @@ import { InMemoryJobStateRepository } from './fakes/in-memory-job-state-reposito
 import { RecordingLogger } from './fakes/recording-logger.js';
 import { RecordingMetrics } from './fakes/recording-metrics.js';
 import { FakeClock } from './fake-clock.js';
+import { aJobWindow } from './job-window.js';
 
 /** Everything that takes a job message in, on fakes that share one gate. `expander(batchSize)` is one of another process. */
 export function anIntake({ heartbeatEnabled = true, maxBeatsPerSecond = Infinity } = {}) {
@@ -40,13 +40,29 @@ export function anIntake({ heartbeatEnabled = true, maxBeatsPerSecond = Infinity
   const completeJob = new CompleteJobUseCase(jobs, jobBatches, results, settler, clock, logger, metrics);
   const cancelJob = new CancelJobUseCase(jobs, jobBatches, completeJob, logger, metrics);
   const heartbeats = new TaskHeartbeatService({ maxBeatsPerSecond }, stepFunctions, jobs, cancelJob, clock, logger, metrics);
-  const enqueueBatches = new EnqueueBatchesUseCase(batches, queue, jobBatches, new JobCounterService(jobs));
+  const { coordinators, counter, topUpJob, window } = aJobWindow({ jobs, jobBatches, logger });
+  const enqueueBatches = new EnqueueBatchesUseCase(batches, jobBatches, counter, window);
   const expander = (batchSize: number) =>
-    new ExpandJobUseCase(jobs, manifest, segments, enqueueBatches, completeJob, { batchSize }, clock, logger);
+    new ExpandJobUseCase(jobs, manifest, segments, enqueueBatches, completeJob, topUpJob, { batchSize }, clock, logger);
   const reopenJob = new ReopenJobUseCase(jobs, jobBatches, logger);
   const acceptJob = new AcceptJobUseCase(jobs, results, heartbeats, settler, completeJob, reopenJob, { heartbeatEnabled }, clock, logger);
   const rejectMessage = new RejectMessageUseCase(settler, deadLetters, logger);
-  const ports = { gate, clock, logger, metrics, jobs, batches, results, stepFunctions, queue, manifest, segments, deadLetters };
+  const ports = {
+    coordinators,
+    window,
+    gate,
+    clock,
+    logger,
+    metrics,
+    jobs,
+    batches,
+    results,
+    stepFunctions,
+    queue,
+    manifest,
+    segments,
+    deadLetters,
+  };
   /** What becomes of a message once its token is answered, where that is what is left to do. */
   const acceptAndAnswer = async (request: ExportRequest, signal: AbortSignal): Promise<'expand' | 'acknowledge'> => {
     const accepted = await acceptJob.accept(request, signal);

@@ -22,6 +22,11 @@ export class JobLane {
     return this.running === 0 && this.held === 0 && this.sources.length === 0;
   }
 
+  isWaiting(now: MonotonicMs): boolean {
+    const isHeldUp = this.held >= MAX_HELD || (this.held > 0 && this.sources.length === 0);
+    return this.running === 0 && isHeldUp && [...this.lines.keys()].every((host) => !this.gate.isOpen(host, now));
+  }
+
   add(source: TaskSource, now: MonotonicMs): void {
     this.sources.push({ source, inHandSince: now });
   }

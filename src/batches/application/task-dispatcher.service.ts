@@ -61,6 +61,17 @@ export class TaskDispatcherService {
     return (this.waitingOut > 0 || this.opening !== undefined) && this.pool.capacity > 0;
   }
 
+  /** Whether the job has tasks in hand here, none of which runs or could run now: all of them wait for a host. */
+  isWaiting(jobId: string): boolean {
+    return this.lanes.get(jobId)?.isWaiting(this.clock.monotonicMs()) ?? false;
+  }
+
+  /** Whether the job has tasks in hand here, none of which runs: others have the places, or the connections of its hosts. */
+  waitsForTurn(jobId: string): boolean {
+    const lane = this.lanes.get(jobId);
+    return lane !== undefined && lane.running === 0 && !lane.isEmpty;
+  }
+
   add(source: TaskSource): void {
     this.laneOf(source.jobId).add(source, this.clock.monotonicMs());
     source.signal.addEventListener('abort', () => this.remove(source), { once: true });

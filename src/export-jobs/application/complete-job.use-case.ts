@@ -4,7 +4,6 @@ import { failureAnswer, summarize, type FailedTask } from '../domain/answer.js';
 import { isTerminal, type Callback, type ExportJobEntity, type JobError, type JobOutcome } from '../domain/export-job.entity.js';
 import { JobStateVO } from '../domain/job-state.vo.js';
 import { JobBatchesPort, type BatchSummary } from './job-batches.port.js';
-import type { CountOutcome } from './job-counter.service.js';
 import { JobResultsPort } from './job-results.port.js';
 import { JobStateRepositoryPort } from './job-state-repository.port.js';
 import { SettleTokenService, type Answer } from './settle-token.service.js';
@@ -61,11 +60,6 @@ export class CompleteJobUseCase {
     this.complete(jobId).catch((error: unknown) =>
       this.logger.warn('Job could not be finished by the way; the orchestrator tries again', { jobId, error: toLoggable(error) }),
     );
-  }
-
-  /** A batch's last count came in: when the job adds up by it, its end begins there and then, and is not waited for either. */
-  helpAfter(counted: CountOutcome): void {
-    if (counted.kind === 'counted' && JobStateVO.of(counted.job).addsUp) this.help(counted.job.jobId);
   }
 
   /**

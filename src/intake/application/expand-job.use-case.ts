@@ -7,6 +7,7 @@ import {
   JobStateVO,
   segmentKey,
   segmentPrefix,
+  TopUpJobUseCase,
   type ExpansionPlan,
   type ExportJobEntity,
 } from '../../export-jobs/index.js';
@@ -26,8 +27,8 @@ const SEGMENTS_AT_ONCE = 4;
 /*
  * 1. The manifest is read to its end and spooled; segments go to S3 under a random prefix; then one write with one winner
  *    records totals, batch size and that prefix. A loser goes on with the winner's plan and leaves its own segments behind.
- * 2. The batch rows, if absent; a message for each that is queued.
- * 3. → DOWNLOADING; when the counts add up already, the job's end begins.
+ * 2. The batch rows, if absent; a message for each that is queued and in the job's window.
+ * 3. → DOWNLOADING; when the counts add up already, the job's end begins, else what ended meanwhile is made up for.
  * A crash anywhere: the message comes again and goes on where the row says.
  */
 @Injectable()
@@ -38,6 +39,7 @@ export class ExpandJobUseCase {
     private readonly segments: SegmentWriterPort,
     private readonly batches: EnqueueBatchesUseCase,
     private readonly completeJob: CompleteJobUseCase,
+    private readonly topUpJob: TopUpJobUseCase,
     private readonly settings: { batchSize: number },
     private readonly clock: Clock,
     private readonly logger: AppLogger,
@@ -50,11 +52,12 @@ export class ExpandJobUseCase {
     const planned = job.plan === undefined ? await this.plan(job, request, signal) : job;
     if (planned === undefined) return;
     throwIfAborted(signal);
-    await this.batches.enqueue(planned);
-    const started = await this.jobs.startDownloading(planned.jobId, planned.run);
+    const sentBatches = await this.batches.enqueue(planned);
+    const started = await this.jobs.startDownloading(planned.jobId, planned.run, sentBatches);
     const now = started.kind === 'written' ? started.job : await this.jobs.find(planned.jobId);
     if (now === undefined || !isCounting(now.status)) return this.batches.withdraw(planned);
     if (JobStateVO.of(now).addsUp) this.completeJob.help(now.jobId);
+    else await this.topUpJob.topUp(now);
   }
 
   /** The job with its plan, ours or the winner's; `undefined` when it is not ours to expand any more. */

@@ -9,6 +9,7 @@ import { Gate } from './gate.js';
 export class FakeJobBatches extends JobBatchesPort {
   rows: BatchSummary[] = [];
   readonly cancelled: { jobId: string; run: number }[] = [];
+  readonly sent: { batchNo: number; run: number }[] = [];
   readonly sentAgain: number[] = [];
   queueEmpty = true;
 
@@ -18,6 +19,10 @@ export class FakeJobBatches extends JobBatchesPort {
 
   list(): Promise<BatchSummary[]> {
     return this.gate.pass('listBatches', () => this.rows);
+  }
+
+  send({ run }: { jobId: string; run: number }, batchNos: readonly number[]): Promise<void> {
+    return this.gate.pass('sendBatches', () => void this.sent.push(...batchNos.map((batchNo) => ({ batchNo, run }))));
   }
 
   sendAgain(_jobId: string, observed: readonly BatchSummary[]): Promise<void> {
