@@ -90,5 +90,5 @@ export function aHolder(ports: HolderPorts, coordinatorId: string, places: numbe
   const drain = (finishMs = 15_000, releaseMs = 21_000) =>
     runBatch.drain({ finishByMs: clock.monotonicMs() + finishMs, releaseByMs: clock.monotonicMs() + releaseMs });
   const work = new BatchWorkService({ workLimitMs: WORK_LIMIT_MS }, signs, dispatcher, runBatch);
-  return { ...window, pool, runBatch, receive, begin, drain, dispatcher, signs, work };
+  return { ...window, counter, pool, runBatch, receive, begin, drain, dispatcher, signs, work };
 }
