@@ -1,7 +1,13 @@
 import { Module } from '@nestjs/common';
 import { CONFIGURATION, type Configuration } from '../config/index.js';
 import { ExportJobsModule } from '../export-jobs/export-jobs.module.js';
-import { CompleteJobUseCase, JobCounterService, JobStateRepositoryPort } from '../export-jobs/index.js';
+import {
+  CompleteJobUseCase,
+  CountBatchEndUseCase,
+  JobCounterService,
+  JobStateRepositoryPort,
+  LiveCoordinatorsPort,
+} from '../export-jobs/index.js';
 import { FleetRecordsModule } from '../fleet/fleet-records.module.js';
 import { workLimitMs } from '../fleet/index.js';
 import { SqsQueue } from '../platform/sqs/index.js';
@@ -11,6 +17,7 @@ import { WorkerPoolModule } from '../worker-pool/worker-pool.module.js';
 import { BatchConsumer } from './adapters/batch.consumer.js';
 import { ReclaimLoop } from './adapters/reclaim.loop.js';
 import { BatchFilesPort } from './application/batch-files.port.js';
+import { BatchQueuePort } from './application/batch-queue.port.js';
 import { BatchWorkService } from './application/batch-work.service.js';
 import { ClaimBatchUseCase } from './application/claim-batch.use-case.js';
 import { EnqueueBatchesUseCase } from './application/enqueue-batches.use-case.js';
@@ -18,6 +25,7 @@ import { LeaseService } from './application/lease.service.js';
 import { ReclaimStaleBatchesUseCase } from './application/reclaim-stale-batches.use-case.js';
 import { ReleaseBatchUseCase } from './application/release-batch.use-case.js';
 import { RunBatchUseCase } from './application/run-batch.use-case.js';
+import { TakeInBatchUseCase } from './application/take-in-batch.use-case.js';
 import { TaskDispatcherService } from './application/task-dispatcher.service.js';
 import { WorkSigns } from './application/work-signs.js';
 import { BatchReclaimModule } from './batch-reclaim.module.js';
@@ -47,7 +55,9 @@ import { BATCHES_QUEUE, BatchRecordsModule } from './batch-records.module.js';
         CompleteJobUseCase,
         LeaseService,
         JobCounterService,
+        CountBatchEndUseCase,
         JobStateRepositoryPort,
+        WorkSigns,
         Clock,
         AppLogger,
         Metrics,
@@ -61,7 +71,9 @@ import { BATCHES_QUEUE, BatchRecordsModule } from './batch-records.module.js';
         completeJob: CompleteJobUseCase,
         leases: LeaseService,
         counter: JobCounterService,
+        countBatchEnd: CountBatchEndUseCase,
         jobs: JobStateRepositoryPort,
+        signs: WorkSigns,
         clock: Clock,
         logger: AppLogger,
         metrics: Metrics,
@@ -70,7 +82,10 @@ import { BATCHES_QUEUE, BatchRecordsModule } from './batch-records.module.js';
           leases,
           counter,
           completeJob,
+          countBatchEnd,
           jobs,
+          dispatcher,
+          signs,
           clock,
           logger,
           metrics,
@@ -89,26 +104,37 @@ import { BATCHES_QUEUE, BatchRecordsModule } from './batch-records.module.js';
         new ReclaimLoop(reclaim, useCase, { clock, logger }),
     },
     {
-      provide: BatchConsumer,
-      inject: [CONFIGURATION, BATCHES_QUEUE, RunBatchUseCase, TransferPool, WorkSigns, Clock, AppLogger],
+      provide: TakeInBatchUseCase,
+      inject: [CONFIGURATION, RunBatchUseCase, TaskDispatcherService, TransferPool, BatchQueuePort, LiveCoordinatorsPort, AppLogger],
       useFactory: (
-        { batches, visibility, repair }: Configuration,
-        queue: SqsQueue,
+        { batches }: Configuration,
         runBatch: RunBatchUseCase,
+        dispatcher: TaskDispatcherService,
         pool: TransferPool,
+        queue: BatchQueuePort,
+        coordinators: LiveCoordinatorsPort,
+        logger: AppLogger,
+      ) => new TakeInBatchUseCase(batches, { runBatch, dispatcher, pool, queue, coordinators, logger }),
+    },
+    {
+      provide: BatchConsumer,
+      inject: [CONFIGURATION, BATCHES_QUEUE, TakeInBatchUseCase, RunBatchUseCase, WorkSigns, Clock, AppLogger],
+      useFactory: (
+        { visibility, repair }: Configuration,
+        queue: SqsQueue,
+        takeInBatch: TakeInBatchUseCase,
+        runBatch: RunBatchUseCase,
         signs: WorkSigns,
         clock: Clock,
         logger: AppLogger,
       ) =>
         new BatchConsumer(
-          // A pool that has lost all its threads could only hold batches, not run them.
           {
-            maxInHand: () => (pool.capacity === 0 ? 0 : batches.maxInHand),
             stallTimeoutMs: repair.stallTimeoutMs,
             ...(visibility.timeoutS === undefined ? {} : { visibilityTimeoutS: visibility.timeoutS }),
           },
           queue,
-          runBatch,
+          { takeInBatch, runBatch },
           { signs, clock, logger },
         ),
     },

@@ -49,7 +49,10 @@ export interface Configuration {
   };
   readonly batches: {
     readonly heartbeatIntervalMs: number;
+    /** Of one job. */
     readonly maxInHand: number;
+    /** Of all jobs; those that only wait for a host do not count. */
+    readonly maxInHandTotal: number;
     readonly ttlMs: Readonly<Record<string, number>>;
     readonly taskMaxAttempts: number;
   };
@@ -136,6 +139,7 @@ function toConfiguration(env: Environment): Configuration {
     batches: {
       heartbeatIntervalMs: env.BATCH_HEARTBEAT_INTERVAL_MS,
       maxInHand: env.MAX_BATCHES_IN_HAND,
+      maxInHandTotal: env.MAX_BATCHES_IN_HAND_TOTAL,
       ttlMs: env.RECLAIM_TTLS,
       taskMaxAttempts: env.TASK_MAX_ATTEMPTS,
     },

@@ -39,6 +39,7 @@ export interface Environment {
   STATE_MACHINE_HEARTBEAT_S?: number;
   BATCH_HEARTBEAT_INTERVAL_MS: number;
   MAX_BATCHES_IN_HAND: number;
+  MAX_BATCHES_IN_HAND_TOTAL: number;
   RECLAIM_TTLS: Record<string, number>;
   RECLAIM_ENABLED: boolean;
   RECLAIM_INTERVAL_MS: number;
@@ -120,6 +121,7 @@ export const validationSchema = Joi.object<Environment>({
   STATE_MACHINE_HEARTBEAT_S: count,
   BATCH_HEARTBEAT_INTERVAL_MS: Joi.number().integer().min(100).default(10_000),
   MAX_BATCHES_IN_HAND: count.max(1_000).default(8),
+  MAX_BATCHES_IN_HAND_TOTAL: count.max(1_000).default(64),
   RECLAIM_TTLS: Joi.string()
     .custom((value: string, helpers) => {
       try {
@@ -206,6 +208,13 @@ export function relationProblems(environment: Environment): string[] {
     problems.push(
       `JOB_STALL_TIMEOUT_MS (${stallMs} ms) is under the longest of RECLAIM_TTLS + 2 × RECLAIM_INTERVAL_MS + 2 × STEP_FUNCTIONS_HEARTBEAT_INTERVAL_MS ` +
         `(${reclaimedMs} ms): a job whose coordinator dies would end as stalled before another takes its batches over. Raise it, or lower the TTL.`,
+    );
+  const { MAX_BATCHES_IN_HAND: perJob, MAX_BATCHES_IN_HAND_TOTAL: total } = environment;
+  if (total < perJob)
+    problems.push(
+      `MAX_BATCHES_IN_HAND_TOTAL (${total}) is under MAX_BATCHES_IN_HAND (${perJob}): ` +
+        'one job would fill a coordinator and have more messages out than the fleet takes in, and every other job would wait behind them. ' +
+        'Raise the former or lower the latter.',
     );
   if (environment.UPLOAD_CONCURRENCY * 8 > environment.TRANSFER_MEMORY_MB)
     problems.push(

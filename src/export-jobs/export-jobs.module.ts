@@ -9,6 +9,7 @@ import { HeartbeatOrchestratorLifecycle } from './adapters/heartbeat-orchestrato
 import { S3JobResultsAdapter } from './adapters/s3/s3-job-results.adapter.js';
 import { SdkStepFunctionsAdapter } from './adapters/sdk-step-functions.adapter.js';
 import { CancelJobUseCase } from './application/cancel-job.use-case.js';
+import { CountBatchEndUseCase } from './application/count-batch-end.use-case.js';
 import { CompleteJobUseCase } from './application/complete-job.use-case.js';
 import { HeartbeatOrchestratorService } from './application/heartbeat-orchestrator.service.js';
 import { JobBatchesPort } from './application/job-batches.port.js';
@@ -16,11 +17,13 @@ import { JobCareService } from './application/job-care.service.js';
 import { JobCounterService } from './application/job-counter.service.js';
 import { JobResultsPort } from './application/job-results.port.js';
 import { JobStateRepositoryPort } from './application/job-state-repository.port.js';
+import { JobWindowService } from './application/job-window.service.js';
 import { LiveCoordinatorsPort } from './application/live-coordinators.port.js';
 import { RepairJobUseCase } from './application/repair-job.use-case.js';
 import { ReopenJobUseCase } from './application/reopen-job.use-case.js';
 import { SettleTokenService } from './application/settle-token.service.js';
 import { StepFunctionsPort } from './application/step-functions.port.js';
+import { TopUpJobUseCase } from './application/top-up-job.use-case.js';
 import { TaskHeartbeatService } from './application/task-heartbeat.service.js';
 
 @Module({
@@ -52,6 +55,13 @@ import { TaskHeartbeatService } from './application/task-heartbeat.service.js';
     CompleteJobUseCase,
     CancelJobUseCase,
     ReopenJobUseCase,
+    {
+      provide: JobWindowService,
+      inject: [CONFIGURATION, LiveCoordinatorsPort],
+      useFactory: ({ batches }: Configuration, coordinators: LiveCoordinatorsPort) => new JobWindowService(batches, coordinators),
+    },
+    TopUpJobUseCase,
+    CountBatchEndUseCase,
     {
       provide: TaskHeartbeatService,
       inject: [CONFIGURATION, StepFunctionsPort, JobStateRepositoryPort, CancelJobUseCase, Clock, AppLogger, Metrics],
@@ -88,6 +98,7 @@ import { TaskHeartbeatService } from './application/task-heartbeat.service.js';
         LiveCoordinatorsPort,
         TaskHeartbeatService,
         JobCareService,
+        JobWindowService,
         Clock,
         AppLogger,
         Metrics,
@@ -98,10 +109,22 @@ import { TaskHeartbeatService } from './application/task-heartbeat.service.js';
         coordinators: LiveCoordinatorsPort,
         heartbeats: TaskHeartbeatService,
         care: JobCareService,
+        window: JobWindowService,
         clock: Clock,
         logger: AppLogger,
         metrics: Metrics,
-      ) => new HeartbeatOrchestratorService({ ...stepFunctions, ...repair }, jobs, coordinators, heartbeats, care, clock, logger, metrics),
+      ) =>
+        new HeartbeatOrchestratorService(
+          { ...stepFunctions, ...repair },
+          jobs,
+          coordinators,
+          heartbeats,
+          care,
+          window,
+          clock,
+          logger,
+          metrics,
+        ),
     },
     HeartbeatOrchestratorLifecycle,
   ],
@@ -112,9 +135,12 @@ import { TaskHeartbeatService } from './application/task-heartbeat.service.js';
     JobCounterService,
     SettleTokenService,
     CompleteJobUseCase,
+    CountBatchEndUseCase,
     CancelJobUseCase,
+    JobWindowService,
     ReopenJobUseCase,
     TaskHeartbeatService,
+    TopUpJobUseCase,
     HeartbeatOrchestratorService,
     HeartbeatOrchestratorLifecycle,
   ],

@@ -12,6 +12,7 @@ import {
   ReopenJobUseCase,
   SettleTokenService,
   TaskHeartbeatService,
+  TopUpJobUseCase,
 } from '../export-jobs/index.js';
 import { FleetRecordsModule } from '../fleet/fleet-records.module.js';
 import { AwsClients } from '../platform/index.js';
@@ -102,6 +103,7 @@ const INTAKE_CAPACITY = Symbol('IntakeCapacity');
         EnqueueBatchesUseCase,
         CompleteJobUseCase,
         INTAKE_CAPACITY,
+        TopUpJobUseCase,
         CONFIGURATION,
         Clock,
         AppLogger,
@@ -113,12 +115,13 @@ const INTAKE_CAPACITY = Symbol('IntakeCapacity');
         batches: EnqueueBatchesUseCase,
         completeJob: CompleteJobUseCase,
         capacity: IntakeCapacity,
+        topUpJob: TopUpJobUseCase,
         { exports }: Configuration,
         clock: Clock,
         logger: AppLogger,
       ) => {
         const planExpansion = new PlanExpansionUseCase({ jobs, manifests, segments }, capacity, exports, logger);
-        return new ExpandJobUseCase(planExpansion, capacity, { jobs, batches, completeJob, clock, logger });
+        return new ExpandJobUseCase(planExpansion, capacity, { jobs, batches, completeJob, topUpJob, clock, logger });
       },
     },
     {

@@ -43,6 +43,7 @@ describeJobRepositories((create) => {
       expect(row).toEqual({
         ...rest,
         status: 'PROCESSING',
+        sentBatches: 0,
         run: 2,
         attempt: 2,
         taskToken: NEW,
@@ -74,6 +75,10 @@ describeJobRepositories((create) => {
       const row = writtenJob(await jobs.reopen(await failed(), NOTHING));
       expect(row).toMatchObject({ completedTasks: 0, bytesProcessed: 0, endedBatches: new Set(), batchProgress: new Map() });
       expect(writtenJob(await job.count(5, { run: 2, ended: true })).endedBatches).toEqual(new Set([0]));
+    });
+
+    it('Reopen begins with no batch due: the next expansion sends what is left', async () => {
+      expect(writtenJob(await jobs.reopen(await failed(), COUNTS)).sentBatches).toBe(0);
     });
 
     it('happens once, whoever else has seen the same end', async () => {
@@ -137,13 +142,14 @@ describeJobRepositories((create) => {
       await jobs.reopen(await failed(), { ...COUNTS, taskToken: NEW });
       const row = await job.found();
       await expect(job.count(3, { batchNo: 1, old: PARTLY })).resolves.toEqual(REFUSED);
-      await expect(jobs.startDownloading(jobId, 1)).resolves.toEqual(REFUSED);
+      await expect(jobs.startDownloading(jobId, 1, 2)).resolves.toEqual(REFUSED);
       await expect(jobs.touchProgress(jobId, 1)).resolves.toEqual(REFUSED);
+      await expect(jobs.recordSent({ ...row, run: 1 }, 1)).resolves.toEqual(REFUSED);
       await expect(jobs.recordPlan(jobId, 1, aPlan())).resolves.toEqual(REFUSED);
       await expect(jobs.beginFinalizing({ ...row, run: 1 }, anOutcome())).resolves.toEqual(REFUSED);
       await expect(jobs.cancelDead(jobId, 1, NEW)).resolves.toEqual(REFUSED);
       await expect(jobs.recordHeartbeat(jobId, TOKEN, 'now')).resolves.toEqual(REFUSED);
-      await jobs.startDownloading(jobId, 2);
+      await jobs.startDownloading(jobId, 2, 2);
       await jobs.beginFinalizing(await job.found(), anOutcome());
       await expect(jobs.end(jobId, 1, anOutcome(), { callback: 'failure' })).resolves.toEqual(REFUSED);
     });

@@ -26,7 +26,7 @@ describeJobRepositories((create) => {
     await job.created();
     const [gone = '', moved = ''] = ids;
     await jobs.cancelDead(gone, 1, TOKEN);
-    await jobs.startDownloading(moved, 1);
+    await jobs.startDownloading(moved, 1, 2);
     const active = await activeIds();
     expect(active).not.toContain(gone);
     expect(active).not.toContain(jobId);

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { JobStateRepositoryPort } from '../../src/export-jobs/application/job-state-repository.port.js';
 import type { BatchCount } from '../../src/export-jobs/domain/export-job.entity.js';
-import { aNewJob, anOutcome, aPlan, START_ISO, TOKEN } from '../support/builders.js';
+import { aJob, aNewJob, anOutcome, aPlan, START_ISO, TOKEN } from '../support/builders.js';
 import { describeJobRepositories, writtenJob, type JobInRepository } from '../support/job-in-repository.js';
 
 const REFUSED = { kind: 'refused' };
@@ -27,6 +27,7 @@ describeJobRepositories((create) => {
       status: 'PROCESSING',
       run: 1,
       attempt: 1,
+      sentBatches: 0,
       completedTasks: 0,
       failedTasks: 0,
       bytesProcessed: 0,
@@ -46,6 +47,7 @@ describeJobRepositories((create) => {
   it('refuses every write to a job that is not there', async () => {
     await expect(jobs.recordPlan(jobId, 1, aPlan())).resolves.toEqual(REFUSED);
     await expect(job.count(1)).resolves.toEqual(REFUSED);
+    await expect(jobs.recordSent(aJob({ jobId }), 5)).resolves.toEqual(REFUSED);
     await expect(jobs.recordHeartbeat(jobId, TOKEN, 'now')).resolves.toEqual(REFUSED);
     await expect(jobs.cancelDead(jobId, 1, TOKEN)).resolves.toEqual(REFUSED);
     await expect(jobs.find(jobId)).resolves.toBeUndefined();
@@ -62,22 +64,53 @@ describeJobRepositories((create) => {
     it('records no plan for another run, nor out of PROCESSING', async () => {
       await job.created();
       await expect(jobs.recordPlan(jobId, 2, aPlan())).resolves.toEqual(REFUSED);
-      await jobs.startDownloading(jobId, 1);
+      await jobs.startDownloading(jobId, 1, 2);
       await expect(jobs.recordPlan(jobId, 1, aPlan())).resolves.toEqual(REFUSED);
     });
 
     it('starts downloading once, and only its own run', async () => {
       await job.created();
-      await expect(jobs.startDownloading(jobId, 2)).resolves.toEqual(REFUSED);
-      expect(writtenJob(await jobs.startDownloading(jobId, 1)).status).toBe('DOWNLOADING');
-      await expect(jobs.startDownloading(jobId, 1)).resolves.toEqual(REFUSED);
+      await expect(jobs.startDownloading(jobId, 2, 2)).resolves.toEqual(REFUSED);
+      expect(writtenJob(await jobs.startDownloading(jobId, 1, 2)).status).toBe('DOWNLOADING');
+      await expect(jobs.startDownloading(jobId, 1, 2)).resolves.toEqual(REFUSED);
       await expect(jobs.touchProgress(jobId, 1)).resolves.toEqual(REFUSED);
+    });
+
+    it('begins with no batch due, and has so many due once it is DOWNLOADING', async () => {
+      await job.created();
+      expect(writtenJob(await jobs.recordPlan(jobId, 1, aPlan({ batchCount: 9 }))).sentBatches).toBe(0);
+      expect(writtenJob(await jobs.startDownloading(jobId, 1, 3)).sentBatches).toBe(3);
     });
 
     it('stamps progress while it is PROCESSING', async () => {
       await job.created();
       await expect(jobs.touchProgress(jobId, 1)).resolves.toMatchObject({ kind: 'written' });
       await expect(jobs.touchProgress(jobId, 2)).resolves.toEqual(REFUSED);
+    });
+  });
+
+  describe('sending', () => {
+    it('Due IF sentBatches as observed: the same write twice, or one on an older look, is refused', async () => {
+      const observed = await job.downloading();
+      expect(writtenJob(await jobs.recordSent(observed, 5))).toMatchObject({ sentBatches: 5, status: 'DOWNLOADING' });
+      await expect(jobs.recordSent(observed, 5)).resolves.toEqual(REFUSED);
+      await expect(jobs.recordSent(observed, 3)).resolves.toEqual(REFUSED);
+      expect(writtenJob(await jobs.recordSent(await job.found(), 6)).sentBatches).toBe(6);
+    });
+
+    it('is no progress of the job: whoever finds it stalled may say so', async () => {
+      const { lastProgressAt } = await job.downloading();
+      expect(writtenJob(await jobs.recordSent(await job.found(), 5)).lastProgressAt).toBe(lastProgressAt);
+    });
+
+    it('Due only in its own run, and only while it is DOWNLOADING', async () => {
+      await job.created();
+      const planned = writtenJob(await jobs.recordPlan(jobId, 1, aPlan()));
+      await expect(jobs.recordSent(planned, 5)).resolves.toEqual(REFUSED);
+      const observed = writtenJob(await jobs.startDownloading(jobId, 1, 0));
+      await expect(jobs.recordSent({ ...observed, run: 2 }, 5)).resolves.toEqual(REFUSED);
+      await jobs.beginFinalizing(observed, anOutcome());
+      await expect(jobs.recordSent(observed, 5)).resolves.toEqual(REFUSED);
     });
   });
 

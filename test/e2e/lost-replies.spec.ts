@@ -39,6 +39,7 @@ const WRITES: Record<string, (body: UpdateBody) => boolean> = {
   count: ({ UpdateExpression = '' }) => UpdateExpression.includes('batchProgress.#n = :next'),
   'last count': ({ UpdateExpression = '' }) => UpdateExpression.includes('endedBatches :ended'),
   'coordinator heartbeat': ({ UpdateExpression = '' }) => UpdateExpression.includes('loopLagMs = :loopLagMs'),
+  'batches due': ({ UpdateExpression = '' }) => UpdateExpression.includes('SET sentBatches'),
   finalizing: ({ UpdateExpression = '' }) => UpdateExpression.includes('#status = :finalizing'),
   'job end': ({ UpdateExpression = '' }) => UpdateExpression.includes('callback = :callback'),
 };
@@ -54,6 +55,8 @@ describe('a reply that is lost after the write was applied changes no total', ()
       COORDINATOR_HEARTBEAT_INTERVAL_MS: '200',
       STEP_FUNCTIONS_HEARTBEAT_INTERVAL_MS: '1000',
       TASKS_PER_WORKER: '2',
+      // Each batch is sent when the one before has ended.
+      MAX_BATCHES_IN_HAND: '1',
     });
   });
   afterEach(() => removeFault());

@@ -61,7 +61,13 @@ describe('a deploy to a fleet', () => {
 
   it('that replaces every coordinator loses and repeats nothing', async () => {
     // Small batches, few in a hand: there is always one for who comes next.
-    const small = { BATCH_SIZE: '15', MAX_BATCHES_IN_HAND: '3' };
+    const small = {
+      BATCH_SIZE: '15',
+      MAX_BATCHES_IN_HAND: '3',
+      // So many batches are out as the fleet takes in: each soon knows who shares the work.
+      COORDINATOR_HEARTBEAT_INTERVAL_MS: '300',
+      STEP_FUNCTIONS_HEARTBEAT_INTERVAL_MS: '1000',
+    };
     const old: [string, ExportService][] = [
       ['a', await start('a', small)],
       ['b', await start('b', small)],

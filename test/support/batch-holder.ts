@@ -8,7 +8,6 @@ import { BatchWorkService } from '../../src/batches/application/batch-work.servi
 import { WorkSigns } from '../../src/batches/application/work-signs.js';
 import { TaskDispatcherService } from '../../src/batches/application/task-dispatcher.service.js';
 import { CompleteJobUseCase } from '../../src/export-jobs/application/complete-job.use-case.js';
-import { JobCounterService } from '../../src/export-jobs/application/job-counter.service.js';
 import { SettleTokenService } from '../../src/export-jobs/application/settle-token.service.js';
 import { aBatch, aJob, aPlan, aSegment } from './builders.js';
 import { FakeBatchFiles, FakeBatchQueue } from './fakes/fake-batch-ports.js';
@@ -22,6 +21,7 @@ import { RecordingLogger } from './fakes/recording-logger.js';
 import { RecordingMetrics } from './fakes/recording-metrics.js';
 import { settled, type FakeClock } from './fake-clock.js';
 import { newClock } from './each-clock.js';
+import { aJobWindow } from './job-window.js';
 
 export const BATCH_BEAT_MS = 10_000;
 export const BATCH_TTL_MS = 90_000;
@@ -61,7 +61,8 @@ export interface HolderPorts {
 /** One coordinator that works on batches. */
 export function aHolder(ports: HolderPorts, coordinatorId: string, places: number) {
   const { gate, clock, logger, jobs, batches, files, queue, stepFunctions, results = new FakeJobResults(gate) } = ports;
-  const counter = new JobCounterService(jobs);
+  const jobBatches = new JobBatchesAdapter(batches, queue, clock);
+  const { counter, endsCounted, ...window } = aJobWindow({ jobs, jobBatches, logger });
   const leases = new LeaseService(batches, clock);
   const metrics = new RecordingMetrics();
   const pool = new FakeTransferPool(places);
@@ -72,15 +73,16 @@ export function aHolder(ports: HolderPorts, coordinatorId: string, places: numbe
     { signs, clock, logger, metrics },
   );
   const settler = new SettleTokenService(stepFunctions, clock, logger, metrics);
-  const completeJob = new CompleteJobUseCase(jobs, new JobBatchesAdapter(batches, queue, clock), results, settler, clock, logger, metrics);
+  const completeJob = new CompleteJobUseCase(jobs, jobBatches, results, settler, clock, logger, metrics);
+  const countBatchEnd = endsCounted(completeJob);
   const runBatch = new RunBatchUseCase(
     { coordinatorId, heartbeatIntervalMs: BATCH_BEAT_MS, ttlMs: { download: BATCH_TTL_MS } },
-    new ClaimBatchUseCase(jobs, batches, counter, completeJob),
+    new ClaimBatchUseCase(jobs, batches, countBatchEnd),
     files,
     dispatcher,
     new ReleaseBatchUseCase(leases, queue, clock, logger),
     completeJob,
-    { leases, counter, completeJob, jobs, clock, logger, metrics },
+    { leases, counter, countBatchEnd, completeJob, jobs, dispatcher, signs, clock, logger, metrics },
   );
   /** Receives the batch's message; the answer is what `run` answers. */
   const receive = (message = BATCH_MESSAGE) => runBatch.run(message, () => gate.pass('deleteMessage', () => undefined));
@@ -93,5 +95,5 @@ export function aHolder(ports: HolderPorts, coordinatorId: string, places: numbe
   const drain = (finishMs = 15_000, releaseMs = 21_000) =>
     runBatch.drain({ finishByMs: clock.monotonicMs() + finishMs, releaseByMs: clock.monotonicMs() + releaseMs });
   const work = new BatchWorkService({ workLimitMs: WORK_LIMIT_MS }, signs, dispatcher, runBatch);
-  return { pool, runBatch, receive, begin, drain, dispatcher, signs, work };
+  return { ...window, counter, pool, runBatch, receive, begin, drain, dispatcher, signs, work };
 }

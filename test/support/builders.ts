@@ -28,7 +28,7 @@ export function aNewJob(over: Partial<NewJob> = {}): NewJob {
   };
 }
 
-/** A job in DOWNLOADING with ten tasks in two batches, of which nothing is counted. */
+/** A job in DOWNLOADING with ten tasks in two batches, all of them due, of which nothing is counted. */
 export function aJob(over: Partial<ExportJobEntity> = {}): ExportJobEntity {
   return {
     ...aNewJob(),
@@ -36,6 +36,7 @@ export function aJob(over: Partial<ExportJobEntity> = {}): ExportJobEntity {
     run: 1,
     attempt: 1,
     plan: aPlan(),
+    sentBatches: over.plan?.batchCount ?? 2,
     completedTasks: 0,
     failedTasks: 0,
     bytesProcessed: 0,
@@ -54,7 +55,7 @@ export function withoutToken(job: ExportJobEntity): ExportJobEntity {
 
 /** As `aJob`, before its expansion. */
 export function aJobWithoutPlan(over: Partial<ExportJobEntity> = {}): ExportJobEntity {
-  const { plan: _plan, ...job } = aJob({ status: 'PROCESSING' });
+  const { plan: _plan, ...job } = aJob({ status: 'PROCESSING', sentBatches: 0 });
   return { ...job, ...over };
 }
 

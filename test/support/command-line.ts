@@ -17,6 +17,7 @@ export const job: ExportJobEntity = {
   requestKey: 'request.json',
   requestHash: 'hash',
   plan: { totalTasks: 10, batchCount: 2, batchSize: 5, segmentPrefix: 'segments/' },
+  sentBatches: 2,
   completedTasks: 6,
   failedTasks: 1,
   bytesProcessed: 1_500,

@@ -3,7 +3,6 @@ import { JobBatchesAdapter } from '../../src/batches/adapters/job-batches.adapte
 import type { ExportRequest } from '../../src/intake/domain/export-request.js';
 import { CancelJobUseCase } from '../../src/export-jobs/application/cancel-job.use-case.js';
 import { CompleteJobUseCase } from '../../src/export-jobs/application/complete-job.use-case.js';
-import { JobCounterService } from '../../src/export-jobs/application/job-counter.service.js';
 import { ReopenJobUseCase } from '../../src/export-jobs/application/reopen-job.use-case.js';
 import { SettleTokenService } from '../../src/export-jobs/application/settle-token.service.js';
 import { TaskHeartbeatService } from '../../src/export-jobs/application/task-heartbeat.service.js';
@@ -23,6 +22,7 @@ import { InMemoryJobStateRepository } from './fakes/in-memory-job-state-reposito
 import { RecordingLogger } from './fakes/recording-logger.js';
 import { RecordingMetrics } from './fakes/recording-metrics.js';
 import { newClock } from './each-clock.js';
+import { aJobWindow } from './job-window.js';
 
 /** Everything that takes a job message in, on fakes that share one gate. `expander(batchSize)` is one of another process. */
 export function anIntake({ heartbeatEnabled = true, maxBeatsPerSecond = Infinity, maxOpenLists = 128 } = {}) {
@@ -44,16 +44,19 @@ export function anIntake({ heartbeatEnabled = true, maxBeatsPerSecond = Infinity
   const completeJob = new CompleteJobUseCase(jobs, jobBatches, results, settler, clock, logger, metrics);
   const cancelJob = new CancelJobUseCase(jobs, jobBatches, completeJob, logger, metrics);
   const heartbeats = new TaskHeartbeatService({ maxBeatsPerSecond }, stepFunctions, jobs, cancelJob, clock, logger, metrics);
-  const enqueueBatches = new EnqueueBatchesUseCase(batches, queue, jobBatches, new JobCounterService(jobs));
+  const { coordinators, counter, topUpJob, window } = aJobWindow({ jobs, jobBatches, logger });
+  const enqueueBatches = new EnqueueBatchesUseCase(batches, jobBatches, counter, window);
   const capacity = { turns: new ExpansionTurns(4), lists: new OpenLists(maxOpenLists, clock) };
   const expander = (batchSize: number) => {
     const planExpansion = new PlanExpansionUseCase({ jobs, manifests: manifest, segments }, capacity, { batchSize }, logger);
-    return new ExpandJobUseCase(planExpansion, capacity, { jobs, batches: enqueueBatches, completeJob, clock, logger });
+    return new ExpandJobUseCase(planExpansion, capacity, { jobs, batches: enqueueBatches, completeJob, topUpJob, clock, logger });
   };
   const reopenJob = new ReopenJobUseCase(jobs, jobBatches, logger);
   const acceptJob = new AcceptJobUseCase(jobs, results, destinations, heartbeats, settler, reopenJob, { heartbeatEnabled }, clock, logger);
   const rejectMessage = new RejectMessageUseCase(settler, deadLetters, logger);
   const ports = {
+    coordinators,
+    window,
     gate,
     clock,
     logger,

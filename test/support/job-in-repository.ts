@@ -73,7 +73,7 @@ export class JobInRepository {
   async downloading(): Promise<ExportJobEntity> {
     await this.created();
     await this.jobs.recordPlan(this.jobId, 1, aPlan());
-    return writtenJob(await this.jobs.startDownloading(this.jobId, 1));
+    return writtenJob(await this.jobs.startDownloading(this.jobId, 1, 2));
   }
 
   async finalizing(): Promise<ExportJobEntity> {

@@ -1,13 +1,12 @@
 import { HeartbeatOrchestratorService } from '../../src/export-jobs/application/heartbeat-orchestrator.service.js';
 import { JobCareService } from '../../src/export-jobs/application/job-care.service.js';
-import { JobCounterService } from '../../src/export-jobs/application/job-counter.service.js';
 import type { LiveCoordinatorsPort } from '../../src/export-jobs/application/live-coordinators.port.js';
 import { RepairJobUseCase } from '../../src/export-jobs/application/repair-job.use-case.js';
 import { TaskHeartbeatService } from '../../src/export-jobs/application/task-heartbeat.service.js';
 import type { ExportJobEntity } from '../../src/export-jobs/domain/export-job.entity.js';
 import { aJob } from './builders.js';
-import { FakeLiveCoordinators } from './fakes/fake-job-ports.js';
 import { aFinisher } from './finisher.js';
+import { aJobWindow } from './job-window.js';
 
 export const INTERVAL_MS = 30_000;
 export const REPAIR_AFTER_MS = 120_000;
@@ -26,7 +25,7 @@ interface Options {
 export function anOrchestrator() {
   const finisher = aFinisher();
   const { batches, cancelJob, clock, completeJob, gate, jobs, logger, metrics, stepFunctions } = finisher;
-  const coordinators = new FakeLiveCoordinators();
+  const { coordinators, counter, topUpJob, window } = aJobWindow({ jobs, jobBatches: batches, logger });
 
   const create = ({
     heartbeatEnabled = true,
@@ -36,9 +35,9 @@ export function anOrchestrator() {
     const heartbeats = new TaskHeartbeatService({ maxBeatsPerSecond }, stepFunctions, jobs, cancelJob, clock, logger, metrics);
     const limits = { repairAfterMs: REPAIR_AFTER_MS, stallTimeoutMs: STALL_TIMEOUT_MS };
     const settings = { heartbeatEnabled, heartbeatIntervalMs: INTERVAL_MS, ...limits };
-    const services = { batches, coordinators: fleet, counter: new JobCounterService(jobs), completeJob, clock, logger, metrics };
-    const care = new JobCareService(completeJob, new RepairJobUseCase(limits, services), logger);
-    return new HeartbeatOrchestratorService(settings, jobs, fleet, heartbeats, care, clock, logger, metrics);
+    const services = { batches, coordinators: fleet, counter, completeJob, clock, logger, metrics };
+    const care = new JobCareService(completeJob, new RepairJobUseCase(limits, services), topUpJob, logger);
+    return new HeartbeatOrchestratorService(settings, jobs, fleet, heartbeats, care, window, clock, logger, metrics);
   };
 
   /** When each token was beaten, in monotonic milliseconds. */
@@ -51,7 +50,7 @@ export function anOrchestrator() {
   /** Of the job that `aJobNamed` so. */
   const beatsOf = (name: string) => beats.get(tokenOf(name)) ?? [];
   const turns = () => gate.calls.filter((call) => call === 'listActive').length;
-  return { ...finisher, coordinators, create, beats, beatsOf, turns };
+  return { ...finisher, coordinators, topUpJob, window, create, beats, beatsOf, turns };
 }
 
 export function aJobNamed(name: string, over: Partial<ExportJobEntity> = {}): ExportJobEntity {

@@ -10,7 +10,6 @@ import {
 } from '../../src/batches/application/reclaim-stale-batches.use-case.js';
 import type { BatchEntity } from '../../src/batches/domain/batch.entity.js';
 import { CompleteJobUseCase } from '../../src/export-jobs/application/complete-job.use-case.js';
-import { JobCounterService } from '../../src/export-jobs/application/job-counter.service.js';
 import { SettleTokenService } from '../../src/export-jobs/application/settle-token.service.js';
 import { aBatch } from './builders.js';
 import { aBatchWorld, BATCH_BEAT_MS, BATCH_TTL_MS } from './batch-holder.js';
@@ -18,6 +17,7 @@ import { FakeJobResults } from './fakes/fake-job-ports.js';
 import { InMemoryReclaimHistory } from './fakes/in-memory-reclaim-history.js';
 import { RecordingMetrics } from './fakes/recording-metrics.js';
 import type { FakeClock } from './fake-clock.js';
+import { aJobWindow } from './job-window.js';
 
 export const RECLAIM_INTERVAL_MS = 15_000;
 export const MAX_ATTEMPTS = 10;
@@ -41,16 +41,10 @@ export function aReclaimWorld() {
     const metrics = new RecordingMetrics();
     const leases = new LeaseService(batches, clock);
     const settler = new SettleTokenService(stepFunctions, clock, logger, metrics);
-    const completeJob = new CompleteJobUseCase(
-      jobs,
-      new JobBatchesAdapter(batches, queue, clock),
-      results,
-      settler,
-      clock,
-      logger,
-      metrics,
-    );
-    const giveUpBatch = new GiveUpBatchUseCase(jobs, batches, files, new JobCounterService(jobs), completeJob, logger);
+    const jobBatches = new JobBatchesAdapter(batches, queue, clock);
+    const completeJob = new CompleteJobUseCase(jobs, jobBatches, results, settler, clock, logger, metrics);
+    const { endsCounted } = aJobWindow({ jobs, jobBatches, logger });
+    const giveUpBatch = new GiveUpBatchUseCase(jobs, batches, files, endsCounted(completeJob), completeJob, logger);
     const settings = {
       coordinatorId: 'me',
       heartbeatIntervalMs: BATCH_BEAT_MS,

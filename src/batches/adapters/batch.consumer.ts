@@ -9,8 +9,17 @@ import {
 } from '../../platform/sqs/index.js';
 import { AppError, type AppLogger, type Clock } from '../../shared/index.js';
 import type { RunBatchUseCase } from '../application/run-batch.use-case.js';
+import type { TakeInBatchUseCase } from '../application/take-in-batch.use-case.js';
 import type { WorkSigns } from '../application/work-signs.js';
 import { parseBatchMessage } from './batch-message.schema.js';
+
+/**
+ * While a coordinator has enough to do it looks at the queue twice a second, so that a new job's first file starts within five. It finds
+ * only what nobody wants: whoever has less to do waits for messages all the time, and gets each the moment it comes. A look asks a part
+ * of the servers of SQS and may miss a message; the next one asks others.
+ */
+const LOOK = { waitSeconds: 0, pauseMs: 500 };
+const LONG_POLL = { waitSeconds: 20, pauseMs: 0 };
 
 /**
  * Receives as many batches as there is room for; a batch counts from its receive on, so nothing waits in a local buffer.
@@ -20,15 +29,16 @@ export class BatchConsumer implements LifecyclePart {
   private loop: PollLoop | undefined;
 
   constructor(
-    private readonly settings: { maxInHand: () => number; visibilityTimeoutS?: number; stallTimeoutMs: number },
+    private readonly settings: { visibilityTimeoutS?: number; stallTimeoutMs: number },
     private readonly queue: SqsQueue,
-    private readonly runBatch: RunBatchUseCase,
+    private readonly work: { takeInBatch: TakeInBatchUseCase; runBatch: RunBatchUseCase },
     private readonly tools: { signs: WorkSigns; clock: Clock; logger: AppLogger },
   ) {}
 
   /** @throws AppError when a message that a dying worker swallows would come back too late to save its job */
   async start(): Promise<void> {
     const { signs, clock, logger } = this.tools;
+    const { takeInBatch } = this.work;
     const { stallTimeoutMs } = this.settings;
     const fallbackS = Math.min(FALLBACK_VISIBILITY_S, Math.floor(stallTimeoutMs / 3_000));
     const visibilityTimeoutS = await resolveVisibilityTimeoutS(this.queue, this.settings.visibilityTimeoutS, logger, fallbackS);
@@ -37,10 +47,14 @@ export class BatchConsumer implements LifecyclePart {
     this.loop = new PollLoop({
       name: 'Batches queue',
       queue: this.queue,
-      capacity: this.settings.maxInHand,
+      capacity: () => takeInBatch.capacity,
+      pace: () => (takeInBatch.hasEnough ? LOOK : LONG_POLL),
       visibilityTimeoutS,
       handle: (message) => this.handle(message),
-      onTurn: () => signs.note(),
+      // A look by the way is no sign that what waits in the queue is taken in.
+      onTurn: () => {
+        if (!takeInBatch.hasEnough) signs.note();
+      },
       clock,
       logger,
     });
@@ -59,7 +73,7 @@ export class BatchConsumer implements LifecyclePart {
   }
 
   async drain(deadlines: DrainDeadlines): Promise<void> {
-    await this.runBatch.drain({ finishByMs: deadlines.finishBy, releaseByMs: deadlines.handBackBy });
+    await this.work.runBatch.drain({ finishByMs: deadlines.finishBy, releaseByMs: deadlines.handBackBy });
     await this.loop?.idle();
   }
 
@@ -72,6 +86,6 @@ export class BatchConsumer implements LifecyclePart {
       });
       return;
     }
-    await this.runBatch.run(parsed.message, () => this.queue.delete(received.receiptHandle));
+    await this.work.takeInBatch.takeIn(parsed.message, () => this.queue.delete(received.receiptHandle));
   }
 }

@@ -35,6 +35,10 @@ export class JobBatchesAdapter extends JobBatchesPort {
     return this.queue.isEmpty();
   }
 
+  async send({ jobId, run }: { jobId: string; run: number }, batchNos: readonly number[]): Promise<void> {
+    await this.queue.send(batchNos.map((batchNo) => ({ jobId, batchNo, run })));
+  }
+
   /** Row first: a message for a batch that someone claimed meanwhile would only be dropped, but each costs a receive. */
   async sendAgain(jobId: string, observed: readonly BatchSummary[]): Promise<void> {
     for (const chunk of chunksOf(observed, CONCURRENCY)) {

@@ -1,11 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import {
-  CompleteJobUseCase,
-  isCounting,
-  JobCounterService,
-  JobStateRepositoryPort,
-  type ExportJobEntity,
-} from '../../export-jobs/index.js';
+import { CountBatchEndUseCase, isCounting, JobStateRepositoryPort, type ExportJobEntity } from '../../export-jobs/index.js';
 import { newId } from '../../shared/index.js';
 import { isFinal, type BatchEntity } from '../domain/batch.entity.js';
 import type { BatchMessage } from './batch-queue.port.js';
@@ -25,8 +19,7 @@ export class ClaimBatchUseCase {
   constructor(
     private readonly jobs: JobStateRepositoryPort,
     private readonly batches: BatchRepositoryPort,
-    private readonly counter: JobCounterService,
-    private readonly completeJob: CompleteJobUseCase,
+    private readonly countBatchEnd: CountBatchEndUseCase,
   ) {}
 
   /** @throws when the tables cannot be asked: the message is left, and comes again. */
@@ -46,7 +39,7 @@ export class ClaimBatchUseCase {
       if (batch.status === 'running') return { kind: 'drop', reason: 'held' };
       if (isFinal(batch.status)) {
         // Its holder may have died between the batch's end and its last count.
-        if (batch.status !== 'cancelled') await this.countEnded(batch, message);
+        if (batch.status !== 'cancelled') await this.countBatchEnd.count(message.jobId, message, batch);
         return { kind: 'drop', reason: 'final' };
       }
     }
@@ -58,10 +51,6 @@ export class ClaimBatchUseCase {
    */
   private async cancelLeftBehind(message: BatchMessage): Promise<void> {
     await this.batches.cancel(message, message.run);
-  }
-
-  private async countEnded(batch: BatchEntity, message: BatchMessage): Promise<void> {
-    this.completeJob.helpAfter(await this.counter.countUp(message.jobId, message, batch, true));
   }
 
   /** The row after the attempt, whether the claim was ours, someone else's, or its reply was lost. */

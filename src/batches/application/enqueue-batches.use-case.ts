@@ -1,8 +1,15 @@
 import { Injectable } from '@nestjs/common';
-import { JobBatchesPort, JobCounterService, segmentKey, type ExpansionPlan, type ExportJobEntity } from '../../export-jobs/index.js';
+import {
+  decideFirstSend,
+  JobBatchesPort,
+  JobCounterService,
+  JobWindowService,
+  segmentKey,
+  type ExpansionPlan,
+  type ExportJobEntity,
+} from '../../export-jobs/index.js';
 import { AppError, chunksOf } from '../../shared/index.js';
 import type { BatchSummary } from '../domain/batch.entity.js';
-import { BatchQueuePort } from './batch-queue.port.js';
 import { BatchRepositoryPort, type NewBatch } from './batch-repository.port.js';
 
 /** Rows written at the same time. */
@@ -11,17 +18,18 @@ const CONCURRENCY = 16;
 const MOVE_ATTEMPTS = 8;
 
 /**
- * Gives every batch of a job a row of the job's run, and those that are queued in it their message: absent rows are created, rows of
- * a former run are moved, wholly done ones too, or no finisher would find all rows of its run. Every step can be repeated, by two
- * expanders at once as well: a row that is in the run already is left alone.
+ * Gives every batch of a job a row of the job's run: absent rows are created, rows of a former run are moved, wholly done ones too, or
+ * no finisher would find all rows of its run. The batches of the job's window get their message as soon as their rows are there, so that
+ * the first file of a job does not wait for a thousand rows. Every step can be repeated, by two expanders at once as well: a row that is
+ * in the run already is left alone.
  */
 @Injectable()
 export class EnqueueBatchesUseCase {
   constructor(
     private readonly batches: BatchRepositoryPort,
-    private readonly queue: BatchQueuePort,
     private readonly jobBatches: JobBatchesPort,
     private readonly counter: JobCounterService,
+    private readonly window: JobWindowService,
   ) {}
 
   /** The job ended while its rows were written: those written after its cancel are cancelled too. */
@@ -29,18 +37,23 @@ export class EnqueueBatchesUseCase {
     return this.jobBatches.cancel(job.jobId, job.run);
   }
 
-  async enqueue(job: ExportJobEntity): Promise<void> {
-    const { jobId, run, plan } = job;
+  /** @returns batches with a lower number are due once the job is DOWNLOADING */
+  async enqueue(job: ExportJobEntity): Promise<number> {
+    const { jobId, plan } = job;
     if (plan === undefined) throw new Error(`Job ${jobId} has no expansion plan`);
     const existing = new Map((await this.batches.list(jobId)).map((batch) => [batch.batchNo, batch]));
+    const first = decideFirstSend(job, this.window.size);
+    const toSend = new Set(first.batchNos);
     const numbers = Array.from({ length: plan.batchCount }, (_, batchNo) => batchNo);
     for (const chunk of chunksOf(numbers, CONCURRENCY)) {
       const owed = await Promise.all(chunk.map((batchNo) => this.bringIntoRun(job, plan, batchNo, existing.get(batchNo))));
-      await this.queue.send(chunk.filter((_, index) => owed[index]).map((batchNo) => ({ jobId, batchNo, run })));
+      const batchNos = chunk.filter((batchNo, index) => owed[index] === true && toSend.has(batchNo));
+      if (batchNos.length > 0) await this.jobBatches.send(job, batchNos);
     }
+    return first.sentBatches;
   }
 
-  /** @returns whether a message is owed to the batch: it is new, or queued in this run */
+  /** @returns whether the batch waits for a message: it is new, or queued in this run */
   private async bringIntoRun(job: ExportJobEntity, plan: ExpansionPlan, batchNo: number, seen: BatchSummary | undefined): Promise<boolean> {
     const { jobId, run } = job;
     if (seen === undefined && (await this.batches.createIfAbsent(newBatch(job, plan, batchNo))) === 'created') return true;

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import {
   CompleteJobUseCase,
+  CountBatchEndUseCase,
   isCounting,
-  JobCounterService,
   JobStateRepositoryPort,
   type ExportJobEntity,
 } from '../../export-jobs/index.js';
@@ -28,7 +28,7 @@ export class GiveUpBatchUseCase {
     private readonly jobs: JobStateRepositoryPort,
     private readonly batches: BatchRepositoryPort,
     private readonly files: BatchFilesPort,
-    private readonly counter: JobCounterService,
+    private readonly countBatchEnd: CountBatchEndUseCase,
     private readonly completeJob: CompleteJobUseCase,
     private readonly logger: AppLogger,
   ) {}
@@ -65,8 +65,8 @@ export class GiveUpBatchUseCase {
     }
   }
 
-  /** Brings the job's counters up, and begins the job's end when it was its last batch. */
+  /** Brings the job's counters up, and goes on with the job. */
   async count(dead: BatchEntity): Promise<void> {
-    this.completeJob.helpAfter(await this.counter.countUp(dead.jobId, dead, dead, true));
+    await this.countBatchEnd.count(dead.jobId, dead, dead);
   }
 }

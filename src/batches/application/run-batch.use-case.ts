@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { CompleteJobUseCase, type CountOutcome } from '../../export-jobs/index.js';
+import { CompleteJobUseCase, CountBatchEndUseCase } from '../../export-jobs/index.js';
 import { AppError, AppLogger, Clock, isRefusedByStore, isRejected, retryUntil, toLoggable, type MonotonicMs } from '../../shared/index.js';
 import type { BatchEntity, Lease } from '../domain/batch.entity.js';
 import { Checkpoint } from '../domain/checkpoint.js';
@@ -19,6 +19,10 @@ export interface BatchSettings {
   ttlMs: Readonly<Record<string, number>>;
 }
 
+export interface RunBatchServices extends RunningBatchServices {
+  countBatchEnd: CountBatchEndUseCase;
+}
+
 const BACKOFF = { baseMs: 200, capMs: 5_000 };
 /** Within some seconds: so long a changed policy or bucket may take until S3 knows it everywhere. */
 const MAX_REFUSALS = 5;
@@ -27,7 +31,7 @@ export type RunOutcome = 'ended' | 'dropped' | StopReason;
 
 /*
  * message ─▶ claim ─▶ message deleted ─▶ counters brought up ─▶ segment ─▶ tasks ⇄ batch heartbeat
- *                                                                   ├─ all recorded ─▶ results ─▶ row succeeded ─▶ last count ─▶ job done?
+ *                                                                   ├─ all recorded ─▶ results ─▶ row succeeded ─▶ last count ─▶ next batches, or job done
  *                                                                   ├─ drain ────────▶ last checkpoint ─▶ row queued ─▶ message
  *                                                                   └─ lost, fenced, job over ─▶ nothing more is written
  * Crash at any arrow: the row says what is done; the lease runs out and the batch is reclaimed from its checkpoint.
@@ -46,7 +50,7 @@ export class RunBatchUseCase {
     private readonly dispatcher: TaskDispatcherService,
     private readonly releases: ReleaseBatchUseCase,
     private readonly completeJob: CompleteJobUseCase,
-    private readonly services: RunningBatchServices,
+    private readonly services: RunBatchServices,
   ) {}
 
   /** Batches in hand. */
@@ -128,7 +132,9 @@ export class RunBatchUseCase {
   private async runClaimed(running: RunningBatch, batch: BatchEntity, bucket: string): Promise<RunOutcome> {
     running.startHeartbeat();
     try {
-      const caughtUp = await this.insist(running, () => this.countUp(running, false));
+      const caughtUp = await this.insist(running, () =>
+        this.services.counter.countUp(batch.jobId, running.lease, running.checkpoint.flushable(), false),
+      );
       if (caughtUp?.kind === 'stop') running.stop('job-over');
       const segment = await this.insist(running, () => this.segmentOf(batch, bucket, running.signal));
       if (segment === undefined) return await this.close(running);
@@ -189,8 +195,8 @@ export class RunBatchUseCase {
 
   /** The row has ended, so this needs no lease: only a drain that runs out of time leaves it to the job's repair. */
   private async countEnd(running: RunningBatch): Promise<void> {
-    const counted = await this.retry(running.lease, this.outOfTime.signal, () => this.countUp(running, true));
-    if (counted !== undefined) this.completeJob.helpAfter(counted);
+    const { lease, checkpoint } = running;
+    await this.retry(lease, this.outOfTime.signal, () => this.services.countBatchEnd.count(lease.jobId, lease, checkpoint.whole()));
   }
 
   /** A holder that stopped early: hands the batch back when draining, else leaves the row to whoever has it. */
@@ -233,11 +239,6 @@ export class RunBatchUseCase {
       },
       { clock: this.clock, backoff: BACKOFF, signal },
     );
-  }
-
-  private countUp(running: RunningBatch, ended: boolean): Promise<CountOutcome> {
-    const state = ended ? running.checkpoint.whole() : running.checkpoint.flushable();
-    return this.services.counter.countUp(running.lease.jobId, running.lease, state, ended);
   }
 
   private get clock(): Clock {

@@ -6,6 +6,8 @@ import type { BatchEntity, Lease } from '../domain/batch.entity.js';
 import type { Checkpoint, CheckpointState } from '../domain/checkpoint.js';
 import { localFenceAt } from '../domain/local-fence.js';
 import type { LeaseService, RenewOutcome } from './lease.service.js';
+import type { TaskDispatcherService } from './task-dispatcher.service.js';
+import type { WorkSigns } from './work-signs.js';
 
 /** Why a holder stopped before its batch ended. */
 export type StopReason = 'lost' | 'fenced' | 'job-over' | 'draining';
@@ -17,6 +19,8 @@ export interface RunningBatchServices {
   counter: JobCounterService;
   completeJob: Pick<CompleteJobUseCase, 'helpAfter'>;
   jobs: JobStateRepositoryPort;
+  dispatcher: Pick<TaskDispatcherService, 'isWaiting'>;
+  signs: WorkSigns;
   clock: Clock;
   logger: AppLogger;
   metrics: Metrics;
@@ -41,6 +45,8 @@ export class RunningBatch {
   private counted: { completed: number; failed: number; bytes: number };
   private activity = 0;
   private writtenActivity = 0;
+  /** The last sign of work of this process that a beat has seen. */
+  private workedAt: MonotonicMs | undefined;
   /** Until when a task waits because its host said so. */
   private pausedUntil: MonotonicMs = 0;
   private stopReason: StopReason | undefined;
@@ -60,6 +66,7 @@ export class RunningBatch {
     this.seq = batch.seq;
     this.renewedSince = claimedAt;
     this.counted = { completed: batch.completed, failed: batch.failed, bytes: batch.bytes };
+    this.workedAt = services.signs.last?.at;
   }
 
   /** Aborted when the work must end: lease lost, job over, or drained. */
@@ -114,7 +121,8 @@ export class RunningBatch {
     const state = this.checkpoint.flushable();
     const activity = this.activity;
     const pausedMs = Math.max(0, Math.ceil(this.pausedUntil - this.services.clock.monotonicMs()));
-    const outcome = await this.services.leases.checkpoint(this.lease, this.nextSeq(), state, activity !== this.writtenActivity, pausedMs);
+    const progressed = this.hasWaitedForTurn() || activity !== this.writtenActivity;
+    const outcome = await this.services.leases.checkpoint(this.lease, this.nextSeq(), state, progressed, pausedMs);
     if (outcome.kind !== 'renewed') return outcome;
     this.renewedSince = outcome.since;
     this.writtenActivity = activity;
@@ -153,6 +161,14 @@ export class RunningBatch {
       this.lastCause = outcome.kind === 'unknown' ? outcome.cause : undefined;
       waitMs = outcome.kind === 'unknown' ? RETRY_UNKNOWN_MS : this.settings.heartbeatIntervalMs;
     }
+  }
+
+  /** A batch whose tasks get no place while others' tasks move is no hung one: it waits for capacity that works. */
+  private hasWaitedForTurn(): boolean {
+    const { dispatcher, signs } = this.services;
+    const before = this.workedAt;
+    this.workedAt = signs.last?.at;
+    return before !== this.workedAt && dispatcher.isWaiting(this.lease.jobId);
   }
 
   private async stopAtFence(): Promise<void> {

@@ -80,7 +80,7 @@ export class TaskDispatcherService {
     return (this.backingOff > 0 || this.opening !== undefined || this.use.silent > 0) && this.pool.capacity > 0;
   }
 
-  /** Whether the job has tasks in hand here and none of them runs: all wait for a host or a backoff. */
+  /** Whether the job has tasks in hand here and none of them runs: all wait for a host, or for the end of a backoff. */
   isWaiting(jobId: string): boolean {
     return this.lanes.get(jobId)?.running === 0;
   }

@@ -6,9 +6,9 @@ import { FirstOfAKind } from './first-of-a-kind.js';
 import type { Dispatched, Try } from './task-source.js';
 
 const BACKOFF = { baseMs: 1_000, capMs: 30_000 };
-/** A source that sent other bytes than promised may have been caught in a change; twice is an answer. */
+/** A source that sent other bytes than promised, or bytes that S3 got otherwise, may have been caught in a change; twice is an answer. */
 const MAX_MISMATCHES = 2;
-const MISMATCHES = new Set(['CHECKSUM_MISMATCH']);
+const MISMATCHES = new Set(['CHECKSUM_MISMATCH', 'UPLOAD_MISMATCH']);
 /** Our own store is away or slows us down: no fault of the file, and it passes. Minutes of patience instead of seconds. */
 const STORE_PATIENCE = 3;
 /** What a try ends with when its source has not answered at all. */

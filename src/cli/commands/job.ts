@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { BatchSummary, ExportJobEntity, ResultsNotWritten } from '../../export-jobs/index.js';
+import { isDue, type BatchSummary, type ExportJobEntity, type ResultsNotWritten } from '../../export-jobs/index.js';
 import { CliError } from '../cli-error.js';
 import type { Cli } from '../cli.js';
 import { describeFailures, firstFailures } from '../first-failures.js';
@@ -23,7 +23,15 @@ async function showJob(cli: Cli, jobId: string, json: boolean): Promise<void> {
     const perSecond = (value: number) => (seconds === 0 ? 0 : value / seconds);
     const rates = { tasksPerSecond: perSecond(job.completedTasks + job.failedTasks), bytesPerSecond: perSecond(job.bytesProcessed) };
     const failures = await firstFailures(cli, clients.s3, job, rows);
-    if (json) cli.printJson({ ...viewOf(job), ...rates, batches: countByStatus(rows), held: holdersOf(rows), failures });
+    if (json)
+      cli.printJson({
+        ...viewOf(job),
+        ...rates,
+        batches: countByStatus(rows),
+        waitForTurn: waitForTurn(job, rows),
+        held: holdersOf(rows),
+        failures,
+      });
     else cli.terminal.out(describeJob(job, rates, rows) + describeFailures(failures, job));
   });
 }
@@ -40,6 +48,11 @@ function countByStatus(rows: readonly BatchSummary[]): BatchCounts {
   return counts;
 }
 
+/** Queued batches whose message is not sent before others of the job have ended. */
+function waitForTurn(job: ExportJobEntity, rows: readonly BatchSummary[]): number {
+  return rows.filter(({ batchNo, status }) => status === 'queued' && !isDue(job, batchNo)).length;
+}
+
 /** Who works on what, and since when. */
 function holdersOf(rows: readonly BatchSummary[]): { batchNo: number; lockedBy: string; since: string }[] {
   return rows.flatMap(({ batchNo, status, lockedBy, lockedAt }) =>
@@ -53,7 +66,10 @@ function describeJob(
   rows: readonly BatchSummary[],
 ): string {
   const view = viewOf(job);
-  const counts = Object.entries(countByStatus(rows)).map(([status, count]) => `${count} ${status}`);
+  const later = waitForTurn(job, rows);
+  const counts = Object.entries(countByStatus(rows)).map(([status, count]) =>
+    status === 'queued' && later > 0 ? `${count} queued (${later} of them until others end)` : `${count} ${status}`,
+  );
   const held = holdersOf(rows).map(({ batchNo, lockedBy, since }) => `batch ${batchNo} by ${lockedBy} since ${since}`);
   return facts([
     ['Job', view.jobId],

@@ -6,6 +6,7 @@ import { JobStateVO } from '../domain/job-state.vo.js';
 import { ownerOf } from '../domain/rendezvous.js';
 import { JobStateRepositoryPort } from './job-state-repository.port.js';
 import { JobCareService } from './job-care.service.js';
+import { JobWindowService } from './job-window.service.js';
 import { LiveCoordinatorsPort } from './live-coordinators.port.js';
 import { SeenJobs } from './seen-jobs.js';
 import { TaskHeartbeatService } from './task-heartbeat.service.js';
@@ -48,7 +49,7 @@ const TURN_GRACE_MS = 30_000;
  * A turn never starts before the last one ended and never makes up for a missed one.
  * An error ends a turn, not the loop; a beat's error ends nothing. While the tables cannot be read the jobs of the last look are beaten from
  * memory, each until it counts as stalled: Step Functions may well be there, and a healthy job must not time out for an outage of minutes.
- * Finishes and repairs run beside the beats, never in front of them.
+ * Finishes, repairs and messages for windows that are not full run beside the beats, never in front of them.
  *
  * Not guaranteed: that a job is beaten by one process only. While coordinators disagree on who is alive two may beat it,
  * which costs a call and harms nothing.
@@ -71,6 +72,7 @@ export class HeartbeatOrchestratorService {
     private readonly coordinators: LiveCoordinatorsPort,
     private readonly heartbeats: TaskHeartbeatService,
     private readonly care: JobCareService,
+    private readonly window: JobWindowService,
     private readonly clock: Clock,
     private readonly logger: AppLogger,
     private readonly metrics: Metrics,
@@ -154,6 +156,7 @@ export class HeartbeatOrchestratorService {
       const { beat, care } = decideHeartbeat(job, this.seen.of(job.jobId, now), now, this.settings);
       if (care === 'finish' && this.beginFinish(job)) turn.finishes++;
       if (care === 'repair' && this.beginRepair(job, now, signal)) turn.repairs++;
+      this.care.topUp(job);
       if (beat && this.settings.heartbeatEnabled) toBeat.push(...timesOf(job).map((at) => ({ job, at })));
     }
     this.care.retain(mine);
@@ -197,6 +200,7 @@ export class HeartbeatOrchestratorService {
       const look = await this.look();
       this.seen.look(look.mine, this.clock.monotonicMs());
       this.lastLook = look;
+      this.window.noteActiveJobs(look.active);
       return 'done';
     } catch (error) {
       return { error: toLoggable(error) };

@@ -38,6 +38,8 @@ export abstract class JobBatchesPort {
   abstract failuresOf(jobId: string, batchNo: number): Promise<ReadonlyMap<number, string>>;
   /** Queued and running batches whose run is not newer → cancelled; their holders see it at their next heartbeat. */
   abstract cancel(jobId: string, run: number): Promise<void>;
+  /** Sends the messages of these batches; one more for a batch that somebody holds or has ended is dropped. */
+  abstract send(job: { jobId: string; run: number }, batchNos: readonly number[]): Promise<void>;
   /** Sends the messages of these queued batches again, each only if it is still queued as observed. */
   abstract sendAgain(jobId: string, observed: readonly BatchSummary[]): Promise<void>;
   /** Whether no batch of any job waits to be received, as far as the queue can tell. */

@@ -4,11 +4,12 @@ import type { ExportJobEntity } from '../domain/export-job.entity.js';
 import { CompleteJobUseCase } from './complete-job.use-case.js';
 import type { CompleteOutcome } from './finish-job.js';
 import { RepairJobUseCase } from './repair-job.use-case.js';
+import { TopUpJobUseCase } from './top-up-job.use-case.js';
 
 /** Jobs looked into at the same time; the others wait, and are beaten meanwhile. */
 const AT_ONCE = 8;
 
-/** Finishes and repairs jobs beside the heartbeats, one care a job: neither ever stands in front of a beat. */
+/** Finishes, repairs and tops up jobs beside the heartbeats: nothing of it ever stands in front of a beat. */
 @Injectable()
 export class JobCareService {
   private readonly inCare = new Map<string, Promise<void>>();
@@ -17,6 +18,7 @@ export class JobCareService {
   constructor(
     private readonly completeJob: CompleteJobUseCase,
     private readonly repairJob: RepairJobUseCase,
+    private readonly topUpJob: TopUpJobUseCase,
     private readonly logger: AppLogger,
   ) {}
 
@@ -50,6 +52,11 @@ export class JobCareService {
     });
   }
 
+  /** The net under those who top a job up when a batch ends: they may have failed, or died, or the fleet has grown since. */
+  topUp(job: ExportJobEntity): void {
+    void this.topUpJob.topUp(job);
+  }
+
   /** Forgets what repairs remember of all but these jobs. */
   retain(jobs: readonly ExportJobEntity[]): void {
     this.repairJob.retain(new Set(jobs.map(({ jobId }) => jobId)));
@@ -57,6 +64,7 @@ export class JobCareService {
 
   async idle(): Promise<void> {
     await Promise.allSettled(this.inCare.values());
+    await this.topUpJob.idle();
   }
 
   private begin({ jobId }: ExportJobEntity, work: () => Promise<unknown>): boolean {

@@ -56,12 +56,17 @@ export abstract class JobStateRepositoryPort {
   /** Ids of jobs that are, or a moment ago were, in one of these statuses. */
   abstract listActive(statuses: readonly ActiveStatus[]): AsyncIterable<string[]>;
 
-  /** IF PROCESSING, same run, no plan yet: of two expanders with different ideas one wins. */
+  /** IF PROCESSING, same run, no plan yet: of two expanders with different ideas one wins. No batch is due yet. */
   abstract recordPlan(jobId: string, run: number, plan: ExpansionPlan): Promise<ConditionalWrite>;
   /** IF PROCESSING, same run: expansion goes on, so the job progresses. */
   abstract touchProgress(jobId: string, run: number): Promise<ConditionalWrite>;
-  /** PROCESSING → DOWNLOADING, IF same run. */
-  abstract startDownloading(jobId: string, run: number): Promise<ConditionalWrite>;
+  /**
+   * PROCESSING → DOWNLOADING, IF same run.
+   * @param sentBatches batches with a lower number are due from now on
+   */
+  abstract startDownloading(jobId: string, run: number, sentBatches: number): Promise<ConditionalWrite>;
+  /** IF DOWNLOADING, same run, `sentBatches` as observed. */
+  abstract recordSent(observed: ExportJobEntity, sentBatches: number): Promise<ConditionalWrite>;
   /** IF same run, PROCESSING or DOWNLOADING, batch not ended, recorded value = `old`. */
   abstract count(write: CountWrite): Promise<ConditionalWrite>;
   /** IF same run, status and token as observed. */
@@ -85,8 +90,8 @@ export abstract class JobStateRepositoryPort {
   /** PROCESSING | DOWNLOADING → CANCELLED, IF same run and the row carries this (dead) token. */
   abstract cancelDead(jobId: string, run: number, taskToken: string): Promise<ConditionalWrite>;
   /**
-   * COMPLETED | FAILED | CANCELLED → PROCESSING with run + 1, these counts, and attempt + 1 if a token comes with them, IF status and
-   * run are as observed; what the former run ended with goes.
+   * COMPLETED | FAILED | CANCELLED → PROCESSING with run + 1, these counts, no batch due, and attempt + 1 if a token comes with them, IF
+   * status and run are as observed; what the former run ended with goes.
    */
   abstract reopen(observed: ExportJobEntity, reopening: Reopening): Promise<ConditionalWrite>;
   /** Active jobs for people, newest first; ended ones have left the index. */

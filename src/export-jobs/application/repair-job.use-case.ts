@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { AppLogger, Clock, Metrics, toLoggable, type MonotonicMs } from '../../shared/index.js';
 import type { RepairLimits } from '../domain/decide-heartbeat.js';
 import { decideRepair, type BatchSign } from '../domain/decide-repair.js';
+import { isDue } from '../domain/decide-send.js';
 import { isCounting, type ExportJobEntity } from '../domain/export-job.entity.js';
 import { JobStateVO } from '../domain/job-state.vo.js';
 import { CompleteJobUseCase } from './complete-job.use-case.js';
@@ -22,9 +23,10 @@ interface Look {
 interface LookedAt {
   work: string;
   beat: string;
-  enqueuedAt: string;
-  enqueuedSince: MonotonicMs;
-  /** Queued: unclaimed since then, however often its message was sent. */
+  /** When its message was sent for the last time; none while it is not due. */
+  message: string | undefined;
+  messageSince: MonotonicMs;
+  /** Queued and due: unclaimed since then, however often its message was sent. */
   waitsSince?: MonotonicMs;
 }
 
@@ -42,7 +44,7 @@ export interface RepairServices {
 /*
  * Looks into a job that has made no progress for a while, turn after turn until it moves again:
  *   a running batch that moved since the former look, or waits out a Retry-After → alive
- *   a queued batch, and someone runs batches                                    → alive; its message sent again if it is lost
+ *   a queued batch that is due, and someone runs batches                        → alive; its message sent again if it is lost
  *   a checkpoint that the counters lag behind (its holder died in between)      → counted
  *   none of these for the stall timeout                                         → JobStalled, IF the job has not moved since
  *
@@ -65,7 +67,7 @@ export class RepairJobUseCase {
     const rows = (await batches.list(job.jobId)).filter(({ run }) => run === job.run);
     const now = clock.monotonicMs();
     const former = this.looks.get(job.jobId);
-    const look = lookAt(rows, former, now);
+    const look = lookAt(job, rows, former, now);
     this.looks.set(job.jobId, look);
     const decision = decideRepair(
       job,
@@ -105,7 +107,7 @@ export class RepairJobUseCase {
 
   /** Asked only when it matters; a queue that does not answer is none that is known to be empty. */
   private async isQueueEmpty(job: ExportJobEntity, rows: readonly BatchSummary[]): Promise<boolean> {
-    if (!rows.some(({ status }) => status === 'queued')) return false;
+    if (!rows.some(({ batchNo, status }) => status === 'queued' && isDue(job, batchNo))) return false;
     return (await this.attempt(job, () => this.services.batches.isQueueEmpty())) ?? false;
   }
 
@@ -147,29 +149,30 @@ export class RepairJobUseCase {
   }
 }
 
-function lookAt(rows: readonly BatchSummary[], former: Look | undefined, now: MonotonicMs): Look {
+function lookAt(job: ExportJobEntity, rows: readonly BatchSummary[], former: Look | undefined, now: MonotonicMs): Look {
   const batches = rows.map((row) => {
-    const { batchNo, enqueuedAt, status } = row;
+    const { batchNo, status } = row;
+    const message = isDue(job, batchNo) ? row.enqueuedAt : undefined;
     const before = former?.batches.get(batchNo);
     const work = workOf(row);
-    const enqueuedSince = before?.enqueuedAt === enqueuedAt ? before.enqueuedSince : now;
+    const messageSince = before?.message === message ? (before?.messageSince ?? now) : now;
     // A claim since the former look shows in its work: then this is another wait.
     const stillWaits = before?.work === work ? before.waitsSince : undefined;
-    const waits = status === 'queued' ? { waitsSince: stillWaits ?? now } : {};
-    return [batchNo, { work, beat: beatOf(row), enqueuedAt, enqueuedSince, ...waits }] as const;
+    const waits = status === 'queued' && message !== undefined ? { waitsSince: stillWaits ?? now } : {};
+    return [batchNo, { work, beat: beatOf(row), message, messageSince, ...waits }] as const;
   });
   return { at: now, batches: new Map(batches), sentAt: former?.sentAt ?? -Infinity };
 }
 
 function signOf(row: BatchSummary, former: Look | undefined, look: Look, now: MonotonicMs): BatchSign {
   const before = former?.batches.get(row.batchNo);
-  const { enqueuedSince = now, waitsSince = now } = look.batches.get(row.batchNo) ?? {};
+  const { messageSince = now, waitsSince = now } = look.batches.get(row.batchNo) ?? {};
   const isRunning = row.status === 'running';
   return {
     ...row,
     moved: isRunning && before?.work !== workOf(row),
     waitsForHost: isRunning && (row.pausedMs ?? 0) > 0 && before?.beat !== beatOf(row),
-    queuedMs: now - enqueuedSince,
+    queuedMs: now - messageSince,
     waitedMs: now - waitsSince,
   };
 }

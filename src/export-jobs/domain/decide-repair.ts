@@ -1,4 +1,5 @@
 import { decideCount } from './counting.js';
+import { isDue } from './decide-send.js';
 import type { BatchCount, ExportJobEntity } from './export-job.entity.js';
 
 /** A batch of the job's own run, as it looks and as it has changed since the former look. */
@@ -33,8 +34,9 @@ export interface RepairDecision {
 }
 
 /**
- * What a job without progress needs. Running work that moves, or waits because its host asked for it, is alive; so is queued work
- * while someone takes batches in. A message counts as lost when the queue is empty, or when it has been due for a whole stall
+ * What a job without progress needs. Running work that moves, or waits because its host asked for it, is alive; so is queued work that
+ * is due while someone takes batches in. Batches that are not due wait for one that is, and say nothing by themselves: a job of which
+ * nothing that is out moves is hung, however much of it is left. A message counts as lost when the queue is empty, or when it has been due for a whole stall
  * timeout: the messages of other jobs may keep the queue full for ever. In such a queue it is most likely not lost at all, and a backlog
  * of hours must not grow by every batch every ten minutes: each further one is due for as long as the batch had waited before it. So the
  * distance doubles, a day's wait costs a batch eight messages, and one that is lost all the same makes a wait twice as long.
@@ -45,7 +47,7 @@ export function decideRepair(
   around: RepairSurroundings,
   limits: { repairAfterMs: number; stallTimeoutMs: number },
 ): RepairDecision {
-  const queued = batches.filter(({ status }) => status === 'queued');
+  const queued = batches.filter(({ batchNo, status }) => status === 'queued' && isDue(job, batchNo));
   const countUp = batches
     .map((batch) => ({ batch, ended: batch.status === 'succeeded' || batch.status === 'dead' }))
     .filter(({ batch, ended }) => decideCount(job, { ...batch, run: job.run }, batch, ended).kind === 'count')

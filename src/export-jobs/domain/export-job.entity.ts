@@ -99,6 +99,8 @@ export interface ExportJobEntity {
   readonly requestKey: string;
   readonly requestHash: string;
   readonly plan?: ExpansionPlan;
+  /** Batches with a lower number are due: their message was sent in this run at least once. */
+  readonly sentBatches: number;
   readonly completedTasks: number;
   readonly failedTasks: number;
   readonly bytesProcessed: number;

@@ -1,5 +1,12 @@
 import { EnqueueBatchesUseCase } from '../../batches/index.js';
-import { CompleteJobUseCase, isCounting, JobStateRepositoryPort, JobStateVO, type ExportJobEntity } from '../../export-jobs/index.js';
+import {
+  CompleteJobUseCase,
+  isCounting,
+  JobStateRepositoryPort,
+  JobStateVO,
+  TopUpJobUseCase,
+  type ExportJobEntity,
+} from '../../export-jobs/index.js';
 import { AppLogger, Clock } from '../../shared/index.js';
 import type { ExportRequest } from '../domain/export-request.js';
 import { ExpansionProgress } from './expansion-progress.js';
@@ -11,14 +18,15 @@ export interface ExpansionServices {
   jobs: JobStateRepositoryPort;
   batches: EnqueueBatchesUseCase;
   completeJob: CompleteJobUseCase;
+  topUpJob: TopUpJobUseCase;
   clock: Clock;
   logger: AppLogger;
 }
 
 /*
  * 1. The plan: see PlanExpansionUseCase.
- * 2. The batch rows, if absent; a message for each that is queued.
- * 3. → DOWNLOADING; when the counts add up already, the job's end begins.
+ * 2. The batch rows, if absent; a message for each that is queued and in the job's window.
+ * 3. → DOWNLOADING; when the counts decide already, the job's end begins, else what ended meanwhile is made up for.
  * A crash anywhere: the message comes again and goes on where the row says.
  */
 export class ExpandJobUseCase {
@@ -33,24 +41,26 @@ export class ExpandJobUseCase {
    * @throws AppError: `reject` when the manifest is at fault, `retry` or `yield` when the message must come again
    */
   async expand(request: ExportRequest, signal: AbortSignal, leave: () => Promise<boolean>): Promise<void> {
-    const { jobs, batches, completeJob } = this.services;
+    const { jobs, batches, completeJob, topUpJob } = this.services;
     const job = await jobs.find(request.jobId);
     if (job?.status !== 'PROCESSING') return;
     const planned = await this.planAndEnqueue(job, request, signal, leave);
     if (planned === undefined) return;
-    const started = await jobs.startDownloading(planned.jobId, planned.run);
-    const now = started.kind === 'written' ? started.job : await jobs.find(planned.jobId);
-    if (now === undefined || !isCounting(now.status)) return batches.withdraw(planned);
-    if (JobStateVO.of(now).addsUp) completeJob.help(now.jobId);
+    const { sentBatches, job: expanded } = planned;
+    const started = await jobs.startDownloading(expanded.jobId, expanded.run, sentBatches);
+    const now = started.kind === 'written' ? started.job : await jobs.find(expanded.jobId);
+    if (now === undefined || !isCounting(now.status)) return batches.withdraw(expanded);
+    if (JobStateVO.of(now).isDecided) completeJob.help(now.jobId);
+    else await topUpJob.topUp(now);
   }
 
-  /** The job with its plan, and a row for each of its batches; `undefined` when it is not ours to expand any more. */
+  /** The job with its plan, a row for each of its batches, and how many of them are due; `undefined` when it is not ours to expand any more. */
   private async planAndEnqueue(
     job: ExportJobEntity,
     request: ExportRequest,
     signal: AbortSignal,
     leave: () => Promise<boolean>,
-  ): Promise<ExportJobEntity | undefined> {
+  ): Promise<{ job: ExportJobEntity; sentBatches: number } | undefined> {
     const { jobs, batches, clock } = this.services;
     const progress = new ExpansionProgress(job, jobs, clock);
     const expansion = { job, request, progress, signal: AbortSignal.any([signal, progress.over]) };
@@ -58,8 +68,8 @@ export class ExpandJobUseCase {
       const planned = job.plan === undefined ? await this.plan(expansion, leave) : job;
       if (planned === undefined) return undefined;
       if (signal.aborted) throw interrupted();
-      await this.capacity.turns.run(signal, progress, () => batches.enqueue(planned));
-      return planned;
+      const sentBatches = await this.capacity.turns.run(signal, progress, () => batches.enqueue(planned));
+      return { job: planned, sentBatches };
     } finally {
       progress.end();
     }

@@ -1,4 +1,4 @@
-export { PollLoop, type PollLoopOptions } from './poll-loop.js';
+export { PollLoop, type Pace, type PollLoopOptions } from './poll-loop.js';
 export {
   VisibilityPort,
   type OutgoingMessage,

@@ -3,24 +3,40 @@ import { MAX_ENTRIES, type ReceivedMessage } from './sqs-messages.js';
 import type { SqsQueue } from './sqs-queue.js';
 
 const DEFAULT_BACKOFF: BackoffPolicy = { baseMs: 1_000, capMs: 30_000 };
-const DEFAULT_WAIT_S = 20;
+/** A long poll; SQS allows no longer one. */
+const LONG_POLL_S = 20;
 /** How long a stop lets the messages of the last poll be made visible again. */
 const RELEASE_LIMIT_MS = 5_000;
 /** A receive that takes this much longer than its long poll hangs: its own time limit did not end it. */
 const HANGING_RECEIVE_MS = 60_000;
 
+/** How the next receive is made. */
+export interface Pace {
+  /** How long it waits for a message; at most 20. */
+  waitSeconds: number;
+  /** Then nothing is received for so long, or until a wake; 0: the next receive follows at once. */
+  pauseMs: number;
+}
+
+const LONG_POLLS: Pace = { waitSeconds: LONG_POLL_S, pauseMs: 0 };
+
 export interface PollLoopOptions {
   /** For logs: whose loop this is. */
   name: string;
   queue: Pick<SqsQueue, 'receive' | 'changeVisibilityBatch'>;
-  /** How many handlers may run at the same time, asked before each poll. 0: none now; after it has risen again, call `wake`. */
+  /** How many handlers may run at the same time, asked before each poll. 0: none now; after it has risen again, call `wake`, or have a pace. */
   capacity: () => number;
+  /**
+   * Asked before each poll and after it; without it there are long polls without a pause. Short polls with pauses between them leave
+   * messages to those who wait for one all the time. Such a pause ends early when fewer handlers run, is left out when the queue gave as
+   * many messages as were asked for, and takes the place of the wait for a wake while there is no room.
+   */
+  pace?: () => Pace;
   /** Runs for each message. What it throws is logged; the message then comes back after its visibility timeout. */
   handle: (message: ReceivedMessage) => Promise<void>;
   /** The loop turned: the queue answered a receive, be it with nothing. */
   onTurn?: () => void;
   visibilityTimeoutS: number;
-  waitSeconds?: number;
   backoff?: BackoffPolicy;
   clock: Clock;
   logger: AppLogger;
@@ -34,7 +50,7 @@ interface Run {
 /**
  * Receives messages for as long as there is room for them.
  *
- *   stopped ──start──▶ full ──a handler ends · wake──▶ polling ──messages──▶ (handlers run) ──▶ full or polling
+ *   stopped ──start──▶ full ──a handler ends · wake · pause over──▶ polling ──messages──▶ (handlers run) ──▶ full, pausing or polling
  *                                                        └──error──▶ backing off (1 s → 30 s) ──▶ polling
  *   A handler that fails slows the next receive down in the same way: a process that is cut off from its tables must not take in, and
  *   hide, message after message that others could handle. A handler that succeeds, or an empty queue, ends that.
@@ -61,8 +77,8 @@ export class PollLoop {
   /** While running, or still stopping: nothing. */
   start(): void {
     if (this.#run !== undefined) return;
-    const { name, logger, visibilityTimeoutS, waitSeconds = DEFAULT_WAIT_S } = this.#options;
-    logger.info(`${name} poll loop started (wait: ${waitSeconds} s, visibility: ${visibilityTimeoutS} s)`);
+    const { name, logger, visibilityTimeoutS } = this.#options;
+    logger.info(`${name} poll loop started (wait: ${LONG_POLL_S} s, visibility: ${visibilityTimeoutS} s)`);
     const stop = new AbortController();
     this.#run = { stop, ended: this.#loop(stop.signal) };
   }
@@ -87,9 +103,9 @@ export class PollLoop {
   /** What keeps the loop from turning, or `undefined`; waiting for room is part of turning. */
   get problem(): string | undefined {
     if (this.#run === undefined) return 'not running';
-    const { clock, waitSeconds = DEFAULT_WAIT_S } = this.#options;
+    const { clock } = this.#options;
     const receivingMs = this.#receivingSince === undefined ? 0 : clock.monotonicMs() - this.#receivingSince;
-    return receivingMs > waitSeconds * 1_000 + HANGING_RECEIVE_MS
+    return receivingMs > LONG_POLL_S * 1_000 + HANGING_RECEIVE_MS
       ? `a receive has hung for ${Math.round(receivingMs / 1_000)} s`
       : undefined;
   }
@@ -114,9 +130,10 @@ export class PollLoop {
   }
 
   async #turn(stopping: AbortSignal): Promise<void> {
-    const { queue, capacity, onTurn, visibilityTimeoutS, waitSeconds = DEFAULT_WAIT_S } = this.#options;
+    const { queue, capacity, onTurn, visibilityTimeoutS } = this.#options;
+    const { waitSeconds, pauseMs } = this.#pace;
     const room = Math.min(MAX_ENTRIES, capacity() - this.#inHand.size);
-    if (room < 1) return this.#untilWoken();
+    if (room < 1) return this.#rest(pauseMs);
     this.#receivingSince = this.#options.clock.monotonicMs();
     const messages = await queue.receive(room, waitSeconds, visibilityTimeoutS, stopping).finally(() => {
       this.#receivingSince = undefined;
@@ -125,6 +142,11 @@ export class PollLoop {
     if (messages.length === 0) this.#failedReceives = 0;
     if (stopping.aborted) return this.#release(messages);
     for (const message of messages) this.#take(message);
+    if (messages.length < room && this.#pace.pauseMs > 0) await this.#rest(this.#pace.pauseMs);
+  }
+
+  get #pace(): Pace {
+    return this.#options.pace?.() ?? LONG_POLLS;
   }
 
   #take(message: ReceivedMessage): void {
@@ -163,10 +185,12 @@ export class PollLoop {
     return fullJitterMs(this.#options.backoff ?? DEFAULT_BACKOFF, failures, () => (1 + Math.random()) / 2);
   }
 
-  async #untilWoken(): Promise<void> {
-    await new Promise<void>((resolve) => {
-      this.#wakeUp = resolve;
-    });
+  /** Until it is woken, and for no longer than that; 0: however long. */
+  async #rest(limitMs: number): Promise<void> {
+    const woken = new AbortController();
+    this.#wakeUp = () => woken.abort();
+    if (limitMs > 0) await this.#options.clock.sleep(limitMs, woken.signal);
+    else await new Promise<void>((resolve) => woken.signal.addEventListener('abort', () => resolve(), { once: true }));
     this.#wakeUp = undefined;
   }
 

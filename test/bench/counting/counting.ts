@@ -8,7 +8,7 @@ import { RunBatchUseCase } from '../../../src/batches/application/run-batch.use-
 import { WorkSigns } from '../../../src/batches/application/work-signs.js';
 import { TaskDispatcherService } from '../../../src/batches/application/task-dispatcher.service.js';
 import { DynamoDbJobStateRepositoryAdapter } from '../../../src/export-jobs/adapters/dynamodb/dynamo-db-job-state-repository.adapter.js';
-import { CompleteJobUseCase, JobCounterService, SettleTokenService } from '../../../src/export-jobs/index.js';
+import { CompleteJobUseCase, SettleTokenService } from '../../../src/export-jobs/index.js';
 import { batchSizeFor } from '../../../src/intake/domain/export-request.js';
 import { startEmbeddedDynamoDb } from '../../support/embedded-dynamodb.js';
 import { aNewJob, aPlan, aSegment } from '../../support/builders.js';
@@ -18,6 +18,7 @@ import { FakeStepFunctions } from '../../support/fakes/fake-step-functions.js';
 import { RecordingLogger } from '../../support/fakes/recording-logger.js';
 import { RecordingMetrics } from '../../support/fakes/recording-metrics.js';
 import { FakeClock, settled } from '../../support/fake-clock.js';
+import { aJobWindow } from '../../support/job-window.js';
 import { RatedPool } from './rated-pool.js';
 import { itemSize, writeUnits, type Item } from './item-size.js';
 import { WriteMeter, type Cost } from './write-meter.js';
@@ -44,11 +45,12 @@ const KINDS: readonly [string, (expression: string) => boolean][] = [
   ['checkpoint', (text) => text.includes('done = :done') && !text.includes(':succeeded')],
   ['count', (text) => text.includes('ADD completedTasks') && !text.includes('endedBatches')],
   ['last count', (text) => text.includes('endedBatches')],
+  ['top-up', (text) => text.startsWith('SET sentBatches')],
   ['claim', (text) => text.includes('claimId = :claimId')],
   ['batch end', (text) => text.includes(':succeeded')],
 ];
 /** The others begin and end what there is without any counting: rows, claims, the job's own states. */
-export const COUNTING_KINDS: readonly string[] = ['checkpoint', 'count', 'last count'];
+export const COUNTING_KINDS: readonly string[] = ['checkpoint', 'count', 'last count', 'top-up'];
 
 /**
  * Runs one job through the service's own claim, checkpoint, count and end on the embedded DynamoDB. Time is virtual: it stands still
@@ -65,8 +67,7 @@ export async function measureCounting(tasks: number, batchSize = batchSizeFor(ta
     await world.jobs.createIfAbsent(aNewJob({ jobId: JOB_ID }));
     const planned = await world.jobs.recordPlan(JOB_ID, 1, aPlan({ totalTasks: tasks, batchCount, batchSize }));
     if (planned.kind === 'refused') throw new Error('The plan was refused');
-    await world.enqueue(planned.job);
-    await world.jobs.startDownloading(JOB_ID, 1);
+    await world.jobs.startDownloading(JOB_ID, 1, await world.enqueue(planned.job));
     await runToEnd(world, meter);
     const job = await world.jobs.find(JOB_ID);
     if (job?.completedTasks !== tasks || job.status !== 'COMPLETED')
@@ -87,25 +88,25 @@ function aWorld({ documents, jobsTable, batchesTable }: Awaited<ReturnType<typeo
   const batches = new DynamoDbBatchRepositoryAdapter(documents, { table: batchesTable, retentionDays: 30 }, clock);
   const queue = new FakeBatchQueue();
   const jobBatches = new JobBatchesAdapter(batches, queue, clock);
-  const counter = new JobCounterService(jobs);
+  const { counter, endsCounted, window } = aJobWindow({ jobs, jobBatches, logger });
   const leases = new LeaseService(batches, clock);
   const pool = new RatedPool(CAPACITY);
   const settler = new SettleTokenService(new FakeStepFunctions(), clock, logger, metrics);
   const completeJob = new CompleteJobUseCase(jobs, jobBatches, new FakeJobResults(), settler, clock, logger, metrics);
+  const countBatchEnd = endsCounted(completeJob);
+  const signs = new WorkSigns(clock);
+  const tools = { signs, clock, logger, metrics };
+  const dispatcher = new TaskDispatcherService(pool, { taskMaxAttempts: 4, maxConnectionsPerHost: 10_000 }, tools);
   const runBatch = new RunBatchUseCase(
     { coordinatorId: 'bench', heartbeatIntervalMs: HEARTBEAT_MS, ttlMs: {} },
-    new ClaimBatchUseCase(jobs, batches, counter, completeJob),
+    new ClaimBatchUseCase(jobs, batches, countBatchEnd),
     new SegmentsOfAnyBatch(batchSize),
-    new TaskDispatcherService(
-      pool,
-      { taskMaxAttempts: 4, maxConnectionsPerHost: 10_000 },
-      { signs: new WorkSigns(clock), clock, logger, metrics },
-    ),
+    dispatcher,
     new ReleaseBatchUseCase(leases, queue, clock, logger),
     completeJob,
-    { leases, counter, completeJob, jobs, clock, logger, metrics },
+    { leases, counter, countBatchEnd, completeJob, jobs, dispatcher, signs, clock, logger, metrics },
   );
-  const enqueueBatches = new EnqueueBatchesUseCase(batches, queue, jobBatches, counter);
+  const enqueueBatches = new EnqueueBatchesUseCase(batches, jobBatches, counter, window);
   return { clock, pool, queue, jobs, runBatch, enqueue: enqueueBatches.enqueue.bind(enqueueBatches) };
 }
 

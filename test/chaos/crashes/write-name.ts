@@ -13,6 +13,7 @@ const MEANINGS: [pattern: RegExp, meaning: string][] = [
   [/^UpdateItem \S*ExportJobs\S*: .*endedBatches/, 'batch counted to its end'],
   [/^UpdateItem \S*ExportJobs\S*: .*batchProgress/, 'batch counted'],
   [/^UpdateItem \S*ExportJobs\S*: SET #status = :downloading/, 'DOWNLOADING'],
+  [/^UpdateItem \S*ExportJobs\S*: SET sentBatches/, 'batches due'],
   [/^PutItem \S*ExportBatches/, 'batch row'],
   [/^UpdateItem \S*ExportBatches\S*: SET #run = :newRun/, 'batch moved to the new run'],
   [/^UpdateItem \S*ExportBatches\S*: .*\bclaimId = /, 'batch claimed'],

@@ -5,6 +5,8 @@ import { Gate } from './gate.js';
 
 export class FakeBatchQueue extends BatchQueuePort {
   readonly sent: BatchMessage[] = [];
+  /** In seconds, one of each call. */
+  readonly delays: number[] = [];
 
   constructor(readonly gate: Gate = new Gate()) {
     super();
@@ -17,8 +19,11 @@ export class FakeBatchQueue extends BatchQueuePort {
     return this.gate.pass('isEmpty', () => this.empty);
   }
 
-  send(messages: readonly BatchMessage[]): Promise<void> {
-    return this.gate.pass('send', () => void this.sent.push(...messages));
+  send(messages: readonly BatchMessage[], delayS = 0): Promise<void> {
+    return this.gate.pass('send', () => {
+      this.sent.push(...messages);
+      this.delays.push(delayS);
+    });
   }
 }
 

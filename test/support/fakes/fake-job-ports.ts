@@ -10,6 +10,7 @@ import { Gate } from './gate.js';
 export class FakeJobBatches extends JobBatchesPort {
   rows: BatchSummary[] = [];
   readonly cancelled: { jobId: string; run: number }[] = [];
+  readonly sent: { batchNo: number; run: number }[] = [];
   readonly sentAgain: number[] = [];
   /** Of checkpoints, by batch. */
   readonly failures = new Map<number, ReadonlyMap<number, string>>();
@@ -25,6 +26,10 @@ export class FakeJobBatches extends JobBatchesPort {
 
   failuresOf(_jobId: string, batchNo: number): Promise<ReadonlyMap<number, string>> {
     return this.gate.pass('failuresOf', () => this.failures.get(batchNo) ?? new Map<number, string>());
+  }
+
+  send({ run }: { jobId: string; run: number }, batchNos: readonly number[]): Promise<void> {
+    return this.gate.pass('sendBatches', () => void this.sent.push(...batchNos.map((batchNo) => ({ batchNo, run }))));
   }
 
   sendAgain(_jobId: string, observed: readonly BatchSummary[]): Promise<void> {

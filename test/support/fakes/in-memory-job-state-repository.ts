@@ -56,6 +56,7 @@ export class InMemoryJobStateRepository extends JobStateRepositoryPort {
         completedTasks: 0,
         failedTasks: 0,
         bytesProcessed: 0,
+        sentBatches: 0,
         batchProgress: new Map(),
         endedBatches: new Set(),
         updatedAt: job.createdAt,
@@ -81,7 +82,9 @@ export class InMemoryJobStateRepository extends JobStateRepositoryPort {
 
   recordPlan(jobId: string, run: number, plan: ExpansionPlan): Promise<ConditionalWrite> {
     return this.#write('recordPlan', jobId, (job) =>
-      job.plan === undefined && job.status === 'PROCESSING' && job.run === run ? { ...job, plan, lastProgressAt: this.#now } : undefined,
+      job.plan === undefined && job.status === 'PROCESSING' && job.run === run
+        ? { ...job, plan, sentBatches: 0, lastProgressAt: this.#now }
+        : undefined,
     );
   }
 
@@ -91,9 +94,19 @@ export class InMemoryJobStateRepository extends JobStateRepositoryPort {
     );
   }
 
-  startDownloading(jobId: string, run: number): Promise<ConditionalWrite> {
+  startDownloading(jobId: string, run: number, sentBatches: number): Promise<ConditionalWrite> {
     return this.#write('startDownloading', jobId, (job) =>
-      job.status === 'PROCESSING' && job.run === run ? { ...job, status: 'DOWNLOADING', lastProgressAt: this.#now } : undefined,
+      job.status === 'PROCESSING' && job.run === run
+        ? { ...job, status: 'DOWNLOADING', sentBatches, lastProgressAt: this.#now }
+        : undefined,
+    );
+  }
+
+  recordSent(observed: ExportJobEntity, sentBatches: number): Promise<ConditionalWrite> {
+    return this.#write('recordSent', observed.jobId, (job) =>
+      job.status === 'DOWNLOADING' && job.run === observed.run && job.sentBatches === observed.sentBatches
+        ? { ...job, sentBatches }
+        : undefined,
     );
   }
 
@@ -202,6 +215,7 @@ export class InMemoryJobStateRepository extends JobStateRepositoryPort {
         bytesProcessed: bytes,
         endedBatches,
         batchProgress,
+        sentBatches: 0,
         lastProgressAt: this.#now,
         ...(taskToken === undefined ? {} : { taskToken, attempt: observed.attempt + 1 }),
       };

@@ -147,6 +147,13 @@ describe('jobs and job', () => {
     expect(stdout).not.toContain(TOKEN);
   });
 
+  it('says how many queued batches of a job wait until others have ended', async () => {
+    const rows = [aSummary(0), ...[1, 2, 3].map((batchNo) => aSummary(batchNo, { status: 'queued' }))];
+    const services = { batches: { list: async () => rows } };
+    expect((await run(['job', 'job-1'], services)).stdout).toMatch(/Batches +1 succeeded, 3 queued \(2 of them until others end\)\n/);
+    expect(JSON.parse((await run(['job', 'job-1', '--json'], services)).stdout)).toMatchObject({ batches: { queued: 3 }, waitForTurn: 2 });
+  });
+
   it.each([['job'], ['watch'], ['cancel'], ['retry']])('%s exits with 1 for a job that is not there', async (command) => {
     const { exitCode, stdout, stderr, closed } = await run([command, 'nobody']);
     expect([exitCode, stdout, closed]).toEqual([1, '', 1]);

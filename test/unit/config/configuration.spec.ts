@@ -35,7 +35,7 @@ describe('loadConfiguration', () => {
       exports: { retentionDays: 30, batchSize: 100, intakeConcurrency: 4, maxOpenLists: 128 },
       visibility: { intervalMs: 20_000 },
       stepFunctions: { heartbeatEnabled: true, heartbeatIntervalMs: 30_000, maxBeatsPerSecond: 100 },
-      batches: { heartbeatIntervalMs: 10_000, maxInHand: 8, ttlMs: { download: 90_000 }, taskMaxAttempts: 4 },
+      batches: { heartbeatIntervalMs: 10_000, maxInHand: 8, maxInHandTotal: 64, ttlMs: { download: 90_000 }, taskMaxAttempts: 4 },
       pool: {
         size: 4,
         tasksPerWorker: 10,
@@ -153,6 +153,7 @@ describe('problems of the environment', () => {
     ],
     ['a stalled job ends before its repair', { JOB_REPAIR_AFTER_MS: '200001' }, /before a repair has had time to work/],
     ['the stall timeout is under three visibility timeouts', { SQS_VISIBILITY_TIMEOUT_S: '201' }, /too late to save its job/],
+    ['one job fills a coordinator', { MAX_BATCHES_IN_HAND: '65' }, /every other job would wait behind them/],
     ['the parts of an upload do not fit the memory', { UPLOAD_CONCURRENCY: '9' }, /never have that many parts in flight/],
   ])('name the harm when %s', (_name, environment, harm) => {
     const found = problems(environment);
@@ -164,6 +165,7 @@ describe('problems of the environment', () => {
     { STATE_MACHINE_HEARTBEAT_S: '120' },
     { STATE_MACHINE_HEARTBEAT_S: '150', COORDINATOR_HEARTBEAT_INTERVAL_MS: '30000' },
     { SQS_VISIBILITY_TIMEOUT_S: '60' },
+    { MAX_BATCHES_IN_HAND: '8', MAX_BATCHES_IN_HAND_TOTAL: '8' },
     { RECLAIM_TTLS: '{"download": 50000}' },
     { RECLAIM_TTLS: '{"download": 510000}' },
     { JOB_REPAIR_AFTER_MS: '200000' },

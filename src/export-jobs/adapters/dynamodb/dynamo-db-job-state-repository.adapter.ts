@@ -27,6 +27,7 @@ const TOKEN_AS_OBSERVED = 'taskToken = :token';
 const COUNTERS_AS_OBSERVED = 'completedTasks = :completed AND failedTasks = :failed';
 const PROGRESS_AS_OBSERVED = 'lastProgressAt = :progress';
 const STATUS_IS_FINALIZING = '#status = :finalizing';
+const SENT_AS_OBSERVED = 'sentBatches = :observed';
 const ANSWERER_UNKNOWN = 'callback IN (:gone, :unknown)';
 
 const NAMES = { '#status': 'status', '#run': 'run' };
@@ -100,7 +101,8 @@ export class DynamoDbJobStateRepositoryAdapter extends JobStateRepositoryPort {
     // Two expanders with different batch sizes must not mix their rows and totals: totals and prefix come in one write.
     return this.update(jobId, {
       UpdateExpression:
-        'SET totalTasks = :total, batchCount = :batches, batchSize = :size, segmentPrefix = :prefix, updatedAt = :now, lastProgressAt = :now',
+        'SET totalTasks = :total, batchCount = :batches, batchSize = :size, segmentPrefix = :prefix, sentBatches = :sent, ' +
+        'updatedAt = :now, lastProgressAt = :now',
       ConditionExpression: [NO_PLAN_YET, STATUS_IS_PROCESSING, SAME_RUN].join(' AND '),
       ExpressionAttributeNames: NAMES,
       ExpressionAttributeValues: {
@@ -108,6 +110,7 @@ export class DynamoDbJobStateRepositoryAdapter extends JobStateRepositoryPort {
         ':batches': plan.batchCount,
         ':size': plan.batchSize,
         ':prefix': plan.segmentPrefix,
+        ':sent': 0,
         ':processing': 'PROCESSING',
         ':run': run,
         ':now': this.clock.nowIso(),
@@ -124,16 +127,34 @@ export class DynamoDbJobStateRepositoryAdapter extends JobStateRepositoryPort {
     });
   }
 
-  async startDownloading(jobId: string, run: number): Promise<ConditionalWrite> {
+  async startDownloading(jobId: string, run: number, sentBatches: number): Promise<ConditionalWrite> {
     // A late expander must not pull a job back that has been answered or reopened since.
     return this.update(jobId, {
-      UpdateExpression: 'SET #status = :downloading, statusShard = :shard, updatedAt = :now, lastProgressAt = :now',
+      UpdateExpression: 'SET #status = :downloading, statusShard = :shard, sentBatches = :sent, updatedAt = :now, lastProgressAt = :now',
       ConditionExpression: [STATUS_IS_PROCESSING, SAME_RUN].join(' AND '),
       ExpressionAttributeNames: NAMES,
       ExpressionAttributeValues: {
         ...COUNTING_VALUES,
         ':run': run,
         ':shard': this.index.shardOf('DOWNLOADING', jobId),
+        ':sent': sentBatches,
+        ':now': this.clock.nowIso(),
+      },
+    });
+  }
+
+  async recordSent(observed: ExportJobEntity, sentBatches: number): Promise<ConditionalWrite> {
+    // Two that top a job up at once must not write over each other: the lower number would hide batches that are due. A late one must
+    // not write into a job that was reopened since, whose expander begins at 0.
+    return this.update(observed.jobId, {
+      UpdateExpression: 'SET sentBatches = :sent, updatedAt = :now',
+      ConditionExpression: ['#status = :downloading', SAME_RUN, SENT_AS_OBSERVED].join(' AND '),
+      ExpressionAttributeNames: NAMES,
+      ExpressionAttributeValues: {
+        ':downloading': 'DOWNLOADING',
+        ':run': observed.run,
+        ':observed': observed.sentBatches,
+        ':sent': sentBatches,
         ':now': this.clock.nowIso(),
       },
     });

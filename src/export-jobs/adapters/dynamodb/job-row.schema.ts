@@ -33,6 +33,8 @@ export const jobRowSchema = z.object({
   batchCount: count.optional(),
   batchSize: count.optional(),
   segmentPrefix: z.string().optional(),
+  /** Absent in a row of the former version, whose expander sends all messages at once. */
+  sentBatches: count.optional(),
   completedTasks: count,
   failedTasks: count,
   bytesProcessed: count,
@@ -66,11 +68,22 @@ export const jobRowSchema = z.object({
 
 /** @throws ZodError when the row is of another version or was written by something else. */
 export function toJobEntity(item: unknown): ExportJobEntity {
-  const { v: _version, totalTasks, batchCount, batchSize, segmentPrefix, batchProgress, endedBatches, ...row } = jobRowSchema.parse(item);
+  const {
+    v: _version,
+    totalTasks,
+    batchCount,
+    batchSize,
+    segmentPrefix,
+    sentBatches,
+    batchProgress,
+    endedBatches,
+    ...row
+  } = jobRowSchema.parse(item);
   const planned = totalTasks !== undefined && batchCount !== undefined && batchSize !== undefined && segmentPrefix !== undefined;
   return withoutUndefined<ExportJobEntity>({
     ...row,
     plan: planned ? { totalTasks, batchCount, batchSize, segmentPrefix } : undefined,
+    sentBatches: sentBatches ?? batchCount ?? 0,
     batchProgress: new Map(Object.entries(batchProgress).map(([batchNo, text]) => [Number(batchNo), decodeBatchCount(text)])),
     endedBatches: endedBatches ?? new Set<number>(),
   });

@@ -23,7 +23,7 @@ export function reopenUpdate(
   return {
     UpdateExpression:
       'SET #status = :processing, statusShard = :shard, #run = :nextRun, completedTasks = :done, failedTasks = :zero, ' +
-      'bytesProcessed = :bytes, batchProgress = :progress, lastProgressAt = :now, updatedAt = :now' +
+      'bytesProcessed = :bytes, batchProgress = :progress, sentBatches = :zero, lastProgressAt = :now, updatedAt = :now' +
       (noneEnded ? '' : ', endedBatches = :ended') +
       (taskToken === undefined ? '' : ', taskToken = :token, attempt = :attempt') +
       ` REMOVE ${FORMER_END}${noneEnded ? ', endedBatches' : ''}`,

@@ -1,7 +1,9 @@
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
-import { aJob } from '../../../support/builders.js';
-import { aBatchWorld, BATCH_BEAT_MS, BATCH_TTL_MS } from '../../../support/batch-holder.js';
+import { aBatch, aJob, aPlan, aSegment } from '../../../support/builders.js';
+import { aBatchWorld, aHolder, BATCH_BEAT_MS, BATCH_TTL_MS } from '../../../support/batch-holder.js';
 import { deferred } from '../../../support/deferred.js';
+import { settled } from '../../../support/fake-clock.js';
+import { FakeBatchFiles } from '../../../support/fakes/fake-batch-ports.js';
 import type { Fault } from '../../../support/fakes/gate.js';
 import { HAIR_MS, onEachClock } from '../../../support/each-clock.js';
 
@@ -55,6 +57,30 @@ onEachClock('a batch heartbeat', () => {
     me.pool.progress(1_000);
     await w.clock.advance(BATCH_BEAT_MS);
     expect(row().progressedAt).toContain('00:00:30.0');
+  });
+
+  it('A batch that gets no place is alive while others’ tasks move, and only then', async () => {
+    const files = new FakeBatchFiles((jobId) => aSegment(5, { jobId }), w.gate);
+    const crowded = aHolder({ ...w, files }, 'crowded', 3);
+    const receive = async (jobId: string) => {
+      w.jobs.put(aJob({ jobId, plan: aPlan({ totalTasks: 5, batchCount: 1 }) }));
+      w.batches.put(aBatch({ jobId, segmentKey: jobId }));
+      const ended = crowded.receive({ jobId, batchNo: 0, run: 1 });
+      await settled();
+      return { ended };
+    };
+    const holder = await receive('has all places');
+    const waiting = await receive('waits');
+    const progressedAt = () => w.batches.get(0, 'waits').progressedAt;
+    await w.clock.advance(2 * BATCH_BEAT_MS);
+    expect(progressedAt()).toBe('2026-01-01T00:00:00.000Z');
+    crowded.pool.progress(1_000);
+    await w.clock.advance(BATCH_BEAT_MS);
+    expect(progressedAt()).toBe('2026-01-01T00:00:30.000Z');
+    await w.clock.advance(BATCH_BEAT_MS);
+    expect(progressedAt()).toBe('2026-01-01T00:00:30.000Z');
+    while (crowded.pool.running.length > 0) await crowded.pool.succeedAll();
+    await Promise.all([holder.ended, waiting.ended]);
   });
 
   it('goes on when the counters cannot be brought up, and brings them up next time', async () => {

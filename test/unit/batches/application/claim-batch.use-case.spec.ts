@@ -1,11 +1,11 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { ClaimBatchUseCase } from '../../../../src/batches/application/claim-batch.use-case.js';
 import type { BatchEntity } from '../../../../src/batches/domain/batch.entity.js';
-import { JobCounterService } from '../../../../src/export-jobs/application/job-counter.service.js';
 import { aBatch, aJob, aPlan, aState, START_ISO } from '../../../support/builders.js';
 import { InMemoryBatchRepository } from '../../../support/fakes/in-memory-batch-repository.js';
 import type { InMemoryJobStateRepository } from '../../../support/fakes/in-memory-job-state-repository.js';
 import { aFinisher, aSummary } from '../../../support/finisher.js';
+import { aJobWindow } from '../../../support/job-window.js';
 
 const MESSAGE = { jobId: 'job-1', batchNo: 0, run: 1 };
 
@@ -18,7 +18,8 @@ beforeEach(() => {
   finisher = aFinisher();
   jobs = finisher.jobs.put(aJob());
   batches = new InMemoryBatchRepository().put(aBatch());
-  claims = new ClaimBatchUseCase(jobs, batches, new JobCounterService(jobs), finisher.completeJob);
+  const window = aJobWindow({ jobs, jobBatches: finisher.batches, logger: finisher.logger });
+  claims = new ClaimBatchUseCase(jobs, batches, window.endsCounted(finisher.completeJob));
 });
 
 const claim = () => claims.claim(MESSAGE, 'me');

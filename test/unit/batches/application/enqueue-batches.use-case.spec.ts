@@ -1,30 +1,36 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { JobBatchesAdapter } from '../../../../src/batches/adapters/job-batches.adapter.js';
 import { EnqueueBatchesUseCase } from '../../../../src/batches/application/enqueue-batches.use-case.js';
-import { JobCounterService } from '../../../../src/export-jobs/application/job-counter.service.js';
 import { aBatch, aJob, aJobWithoutPlan, aPlan, aState } from '../../../support/builders.js';
 import { FakeClock } from '../../../support/fake-clock.js';
 import { FakeBatchQueue } from '../../../support/fakes/fake-batch-ports.js';
+import { FakeLiveCoordinators } from '../../../support/fakes/fake-job-ports.js';
 import { InMemoryJobStateRepository } from '../../../support/fakes/in-memory-job-state-repository.js';
 import { InMemoryBatchRepository } from '../../../support/fakes/in-memory-batch-repository.js';
+import { aJobWindow } from '../../../support/job-window.js';
+import { SilentLogger } from '../../../support/silent-logger.js';
 
 let rows: InMemoryBatchRepository;
 let queue: FakeBatchQueue;
 let jobs: InMemoryJobStateRepository;
+let coordinators: FakeLiveCoordinators;
 let enqueueBatches: EnqueueBatchesUseCase;
 
 beforeEach(() => {
   rows = new InMemoryBatchRepository();
   queue = new FakeBatchQueue(rows.gate);
   jobs = new InMemoryJobStateRepository(rows.gate);
-  enqueueBatches = new EnqueueBatchesUseCase(rows, queue, new JobBatchesAdapter(rows, queue, new FakeClock()), new JobCounterService(jobs));
+  coordinators = new FakeLiveCoordinators();
+  const jobBatches = new JobBatchesAdapter(rows, queue, new FakeClock());
+  const { counter, window } = aJobWindow({ jobs, jobBatches, logger: new SilentLogger() }, coordinators);
+  enqueueBatches = new EnqueueBatchesUseCase(rows, jobBatches, counter, window);
 });
 
 const JOB = aJob({ plan: aPlan({ totalTasks: 12, batchCount: 3, batchSize: 5 }) });
 const sentNumbers = () => queue.sent.map(({ batchNo }) => batchNo);
 
 describe('EnqueueBatchesUseCase', () => {
-  it('creates a row and sends a message for each batch; the last one holds what is left', async () => {
+  it('creates a row for each batch, and sends its message while the window has room; the last one holds what is left', async () => {
     await enqueueBatches.enqueue(JOB);
     const all = await rows.list('job-1');
     expect(all.map(({ totalTasks }) => totalTasks)).toEqual([5, 5, 2]);
@@ -103,7 +109,7 @@ describe('EnqueueBatchesUseCase', () => {
       rows.put(aBatch({ batchNo: 1, run: 3 }));
       await enqueueBatches.enqueue(REOPENED);
       expect(rows.get(1).run).toBe(3);
-      expect(sentNumbers()).toEqual([0, 2]);
+      expect(sentNumbers()).toEqual([2]);
     });
 
     it('moves the 1,000 batches of a large job, sixteen at a time', async () => {
@@ -116,7 +122,7 @@ describe('EnqueueBatchesUseCase', () => {
         return move(...call).finally(() => open--);
       };
       await enqueueBatches.enqueue(large);
-      expect([peak, queue.sent.length, rows.get(999).run]).toEqual([16, 1_000, 2]);
+      expect([peak, queue.sent.length, rows.get(999).run]).toEqual([16, 8, 2]);
     });
   });
 
@@ -128,11 +134,37 @@ describe('EnqueueBatchesUseCase', () => {
     expect(new Set(sentNumbers())).toEqual(new Set([0, 1, 2]));
   });
 
-  it('enqueues the 1,000 batches of a large job once each', async () => {
-    await enqueueBatches.enqueue(aJob({ plan: aPlan({ totalTasks: 100_000, batchCount: 1_000, batchSize: 100 }) }));
-    expect(await rows.list('job-1')).toHaveLength(1_000);
-    expect(new Set(sentNumbers()).size).toBe(1_000);
-    expect(queue.sent).toHaveLength(1_000);
+  describe('of a large job', () => {
+    const LARGE = aJob({ status: 'PROCESSING', plan: aPlan({ totalTasks: 100_000, batchCount: 1_000, batchSize: 100 }) });
+
+    it('creates all 1,000 rows, and sends the messages of its window once each', async () => {
+      await expect(enqueueBatches.enqueue(LARGE)).resolves.toBe(8);
+      expect(await rows.list('job-1')).toHaveLength(1_000);
+      expect(sentNumbers()).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
+    });
+
+    it('sends its first messages before its last rows are written', async () => {
+      await enqueueBatches.enqueue(LARGE);
+      expect(rows.gate.calls.indexOf('send')).toBeLessThan(20);
+    });
+
+    it('sends more of them the more coordinators share the work', async () => {
+      coordinators.others = ['b', 'c'];
+      await expect(enqueueBatches.enqueue(LARGE)).resolves.toBe(24);
+      expect(sentNumbers()).toEqual(Array.from({ length: 24 }, (_, batchNo) => batchNo));
+    });
+
+    it('sends the same messages again when it is repeated, whatever the row says', async () => {
+      await enqueueBatches.enqueue({ ...LARGE, sentBatches: 500 });
+      await expect(enqueueBatches.enqueue({ ...LARGE, sentBatches: 500 })).resolves.toBe(8);
+      expect(sentNumbers()).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3, 4, 5, 6, 7]);
+    });
+
+    it('passes over what the reopened job has ended, and counts it as due', async () => {
+      const endedBatches = new Set(Array.from({ length: 100 }, (_, index) => index * 2));
+      await expect(enqueueBatches.enqueue({ ...LARGE, endedBatches })).resolves.toBe(16);
+      expect(sentNumbers()).toEqual([1, 3, 5, 7, 9, 11, 13, 15]);
+    });
   });
 
   it('refuses a job without a plan', async () => {

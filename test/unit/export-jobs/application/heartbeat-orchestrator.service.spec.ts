@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { slotOf, type HeartbeatOrchestratorService } from '../../../../src/export-jobs/application/heartbeat-orchestrator.service.js';
 import { ownerOf } from '../../../../src/export-jobs/domain/rendezvous.js';
-import { withoutToken } from '../../../support/builders.js';
+import { aPlan, withoutToken } from '../../../support/builders.js';
 import { deferred } from '../../../support/deferred.js';
 import { onEachClock } from '../../../support/each-clock.js';
 import { settled } from '../../../support/fake-clock.js';
@@ -48,6 +48,36 @@ onEachClock('one turn', () => {
     expect(f.beats.size).toBe(1_000);
     expect([...f.beats.values()].every((times) => times.length === 1)).toBe(true);
     expect(f.metrics.total('heartbeat_success_total')).toBe(1_000);
+  });
+
+  it('sends the messages of jobs whose window is not full, and of no others', async () => {
+    const plan = aPlan({ totalTasks: 100, batchCount: 20 });
+    f.jobs.put(
+      aJobNamed('a', { plan, sentBatches: 3 }),
+      aJobNamed('b', { plan, sentBatches: 8 }),
+      aJobNamed('c', { plan, sentBatches: 0, status: 'PROCESSING' }),
+    );
+    await trigger();
+    expect(f.batches.sent.map(({ batchNo }) => batchNo)).toEqual([3, 4, 5, 6, 7]);
+    expect(f.jobs.get('a').sentBatches).toBe(8);
+  });
+
+  it('lets no beat wait for the messages of a job', async () => {
+    const sending = deferred();
+    f.gate.next('sendBatches', () => sending.promise);
+    f.jobs.put(aJobNamed('a', { plan: aPlan({ totalTasks: 100, batchCount: 20 }), sentBatches: 3 }));
+    await expect(trigger()).resolves.toMatchObject({ beats: 1 });
+    sending.resolve();
+  });
+
+  it('counts the active jobs, whosever they are: the more there are, the smaller is the window of each', async () => {
+    expect(f.window.size).toBe(8);
+    f.jobs.put(...Array.from({ length: 16 }, (_, index) => aJobNamed(`job-${index}`)));
+    await trigger();
+    expect(f.window.size).toBe(4);
+    f.coordinators.others = ['another'];
+    await trigger();
+    expect(f.window.size).toBe(8);
   });
 
   it('keeps to the jobs that are mine among the living', async () => {

@@ -78,6 +78,18 @@ onEachClock('a job that waits in a queue that is never empty', () => {
     expect(sentAfter).toEqual(after(10, 21, 43, 60));
   });
 
+  it('Lost only if due: its wait begins when its turn comes, not when its row was written', async () => {
+    f.jobs.put({ ...f.jobs.get('job-1'), sentBatches: 0 });
+    for (let look = 0; look < 60; look++) {
+      await expect(repairJob.repair(f.jobs.get('job-1'), 0)).resolves.toMatch(/alive|quiet/);
+      await f.clock.advance(LOOK_MS);
+    }
+    expect(queue.sent).toEqual([]);
+    f.jobs.put({ ...f.jobs.get('job-1'), sentBatches: 2 });
+    await lookFor(45);
+    expect(sentAfter).toEqual([40, 51, 73]);
+  });
+
   it('gets what is lost at once when the queue runs empty, however long it has waited', async () => {
     await lookFor(100);
     queue.empty = true;

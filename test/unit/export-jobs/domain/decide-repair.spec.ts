@@ -18,7 +18,7 @@ const sign = (over: Partial<BatchSign> = {}): BatchSign => ({
   ...over,
 });
 const queued = (batchNo: number, queuedMs = 0, waitedMs = queuedMs) => sign({ batchNo, status: 'queued', queuedMs, waitedMs });
-const decide = (batches: BatchSign[], around: Partial<RepairSurroundings> = {}, job = aJob()) =>
+const decide = (batches: BatchSign[], around: Partial<RepairSurroundings> = {}, job = aJob({ sentBatches: 4 })) =>
   decideRepair(job, batches, { ...AROUND, ...around }, LIMITS);
 
 describe('signs of life', () => {
@@ -29,6 +29,9 @@ describe('signs of life', () => {
     ['one of several batches that moves', [sign(), sign({ batchNo: 1, moved: true })], {}, true],
     ['a queued batch while someone runs batches', [queued(0)], {}, true],
     ['a queued batch while nobody does', [queued(0)], { someoneWorks: false }, false],
+    ['Queued and not due is no sign of life: a batch that waits for others to end', [queued(4)], {}, false],
+    ['Queued and not due is no sign of life: many of them behind one of which nothing moves', [sign(), queued(4), queued(5)], {}, false],
+    ['many of them behind one that moves', [sign({ moved: true }), queued(4), queued(5)], {}, true],
     ['batches that have ended and are counted', [sign({ status: 'cancelled' })], {}, false],
     ['no batches at all', [], {}, false],
     ['a checkpoint that the counters lag behind', [sign({ completed: 1 })], {}, true],
@@ -56,6 +59,7 @@ describe('Send queued batches again: messages', () => {
     ['are sent again when the queue is empty, however long they have waited', [queued(0, 10, 9_000_000)], {}, [0]],
     ['are not sent again within JOB_REPAIR_AFTER_MS', [queued(0)], { sinceSentMs: 119_999 }, []],
     ['are sent again after it', [queued(0)], { sinceSentMs: 120_000 }, [0]],
+    ['Lost only if due: are owed to no batch that was not sent yet', [queued(3), queued(4, 900_000)], {}, [3]],
     ['are owed to no batch that runs or has ended', [sign(), sign({ batchNo: 1, status: 'succeeded' })], {}, []],
   ])('%s', (_name, batches, around, sendAgain) => {
     expect(decide(batches, around).sendAgain).toEqual(sendAgain);

@@ -1,4 +1,4 @@
-import { afterEach, expect, it, jest } from '@jest/globals';
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { PollLoop, type PollLoopOptions, type ReceivedMessage, type VisibilityChange } from '../../../../src/platform/sqs/index.js';
 import { SilentLogger } from '../../../support/silent-logger.js';
 import { newClock, onEachClock } from '../../../support/each-clock.js';
@@ -247,6 +247,77 @@ onEachClock('a poll loop', () => {
     queue.last.arrive([]);
     await settled();
     expect(clock.nextWakeInMs).toBeUndefined();
+  });
+
+  describe('with a pace', () => {
+    const LOOK = { waitSeconds: 1, pauseMs: 1_000 };
+    const LONG = { waitSeconds: 20, pauseMs: 0 };
+
+    it('polls as short as it says, and pauses before the next poll', async () => {
+      const { clock, queue, loop } = setUp({ pace: () => LOOK });
+      loop.start();
+      expect(queue.last.waitS).toBe(1);
+      queue.last.arrive([]);
+      await clock.advance(999);
+      expect(queue.polls).toHaveLength(1);
+      await clock.advance(1);
+      expect(queue.polls).toHaveLength(2);
+    });
+
+    it('ends the pause when a handler ends, or it is woken', async () => {
+      const { queue, handlers, loop } = setUp({ pace: () => LOOK });
+      loop.start();
+      queue.last.arrive([message('a')]);
+      await settled();
+      expect(queue.polls).toHaveLength(1);
+      await handlers.end('a');
+      expect(queue.polls).toHaveLength(2);
+      queue.last.arrive([]);
+      await settled();
+      loop.wake();
+      await settled();
+      expect(queue.polls).toHaveLength(3);
+    });
+
+    it('does not pause after a poll that brought all that was asked for: there is nobody to leave the rest to', async () => {
+      const { queue, handlers, loop } = setUp({ capacity: () => 12, pace: () => LOOK });
+      loop.start();
+      const messages = Array.from({ length: 10 }, (_, index) => message(`${index}`));
+      queue.last.arrive(messages);
+      await settled();
+      expect(queue.last.max).toBe(2);
+      for (const { messageId } of messages) await handlers.end(messageId);
+    });
+
+    it('asks for it before each poll, and does not pause when there is no reason any more', async () => {
+      let pace = LOOK;
+      const { queue, loop } = setUp({ pace: () => pace });
+      loop.start();
+      pace = LONG;
+      queue.last.arrive([]);
+      await settled();
+      expect(queue.last.waitS).toBe(20);
+    });
+
+    it('looks again after a pause whether there is room, though nobody wakes it', async () => {
+      let capacity = 0;
+      const { clock, queue, loop } = setUp({ capacity: () => capacity, pace: () => LOOK });
+      loop.start();
+      await clock.advance(2_500);
+      expect(queue.polls).toHaveLength(0);
+      capacity = 2;
+      await clock.advance(500);
+      expect(queue.last.max).toBe(2);
+    });
+
+    it('is ended in its pause by a stop', async () => {
+      const { clock, queue, loop } = setUp({ pace: () => LOOK });
+      loop.start();
+      queue.last.arrive([]);
+      await settled();
+      await loop.stop();
+      expect([queue.polls.length, clock.sleepers]).toEqual([1, 0]);
+    });
   });
 
   it('outlives a capacity that throws', async () => {
