@@ -1,10 +1,15 @@
-/** `places` for pieces of work. Those who wait for a place get one in the order in which they came. */
+/**
+ * `places` for pieces of work. Those who wait for a place get one in the order in which they came.
+ */
 export class Semaphore {
   private readonly line: (() => void)[] = [];
 
   constructor(private free: number) {}
 
-  /** Runs `work` when there is room. Answers `undefined`, without running it, when the signal is aborted first. */
+  /**
+   * Runs `work` when there is room. Answers `undefined`, without running it, when the signal is
+   * aborted first.
+   */
   async run<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T | undefined> {
     if (!(await this.take(signal))) return undefined;
     try {
@@ -27,7 +32,10 @@ export class Semaphore {
     return false;
   }
 
-  /** The place goes straight to whoever has waited longest, because a newcomer could otherwise take it again and again. */
+  /**
+   * The place goes straight to whoever has waited longest, because a newcomer could otherwise take
+   * it again and again.
+   */
   release(): void {
     const next = this.line.shift();
     if (next === undefined) this.free++;

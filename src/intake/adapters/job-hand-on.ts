@@ -8,8 +8,9 @@ import { decideHandOn } from '../domain/decide-hand-on.js';
 const HAND_ONS = 'handOns';
 
 /**
- * Lets another coordinator have a job whose list cannot be opened here. A copy of its message is sent, and whoever holds the original deletes it
- * afterwards: a crash in between leaves two messages, which the job bears, and none of the five receives is spent.
+ * Lets another coordinator have a job whose list cannot be opened here. A copy of its message is
+ * sent, and whoever holds the original deletes it afterwards: a crash in between leaves two
+ * messages, which the job bears, and none of the five receives is spent.
  */
 export class JobHandOn {
   constructor(
@@ -19,7 +20,10 @@ export class JobHandOn {
     private readonly logger: AppLogger,
   ) {}
 
-  /** True when a copy was sent: the original is to be deleted. Never rejects; a copy that cannot be sent leaves the job waiting here. */
+  /**
+   * True when a copy was sent: the original is to be deleted. Never rejects; a copy that cannot be
+   * sent leaves the job waiting here.
+   */
   async handOn({ body, attributes, messageId }: ReceivedMessage, jobId: string): Promise<boolean> {
     const handOns = handOnsOf(attributes);
     const hasOthers = this.coordinators.list().length > 1;

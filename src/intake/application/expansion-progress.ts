@@ -5,9 +5,10 @@ import type { Clock } from '../../shared/index.js';
 const LOOK_INTERVAL_MS = 10_000;
 
 /**
- * Watches the row of a job that is being expanded, whatever its source does meanwhile. After progress the row is stamped; without
- * progress it is only read, because a source that says nothing must not keep its job alive. Either way it tells when the job is
- * over: cancelled, ended or reopened.
+ * Watches the row of a job that is being expanded, whatever its source does meanwhile. After
+ * progress the row is stamped; without progress it is only read, because a source that says nothing
+ * must not keep its job alive. Either way it tells when the job is over: cancelled, ended or
+ * reopened.
  */
 export class ExpansionProgress {
   private readonly jobOver = new AbortController();
@@ -33,7 +34,10 @@ export class ExpansionProgress {
     this.hasMoved = true;
   }
 
-  /** Waiting in line counts as progress: the job waits for capacity that exists, and must not fail because others are before it. */
+  /**
+   * Waiting in line counts as progress: the job waits for capacity that exists, and must not fail
+   * because others are before it.
+   */
   async whileInLine<T>(wait: Promise<T>): Promise<T> {
     this.lines++;
     try {

@@ -6,12 +6,14 @@ import { interrupted } from './interrupted.js';
 type Line = Pick<ExpansionProgress, 'whileInLine'>;
 
 /*
- * A place is the right to work on a list: to parse what has come of it, to write its segments and its rows. INTAKE_CONCURRENCY places bound
- * the memory and the load of all expansions together.
+ * A place is the right to work on a list: to parse what has come of it, to write its segments and
+ * its rows. INTAKE_CONCURRENCY places bound the memory and the load of all expansions together.
  *
- * Nobody holds a place while waiting for a source: a list that drips, stalls or waits out a Retry-After would keep it from the others. Nobody
- * works for long in one go either: after each chunk of a list, and after each group of segments, the place goes to whoever has waited longest.
- * So the places are shared by job, and a job waits for a unit of each of the others at most, however long their lists are.
+ * Nobody holds a place while waiting for a source: a list that drips, stalls or waits out a
+ * Retry-After would keep it from the others. Nobody works for long in one go either: after each
+ * chunk of a list, and after each group of segments, the place goes to whoever has waited longest.
+ * So the places are shared by job, and a job waits for a unit of each of the others at most,
+ * however long their lists are.
  */
 export class ExpansionTurns {
   private readonly places: Semaphore;
@@ -20,7 +22,10 @@ export class ExpansionTurns {
     this.places = new Semaphore(concurrency);
   }
 
-  /** Runs `work` with a place. @throws AppError `EXPANSION_INTERRUPTED`, without running it, when the signal is aborted before its turn */
+  /**
+   * Runs `work` with a place. @throws AppError `EXPANSION_INTERRUPTED`, without running it, when
+   * the signal is aborted before its turn
+   */
   async run<T>(signal: AbortSignal, line: Line, work: (turn: ExpansionTurn) => Promise<T>): Promise<T> {
     const turn = new PlacedTurn(this.places, signal, line);
     try {
@@ -34,7 +39,10 @@ export class ExpansionTurns {
 
 /** One expansion's turn: it has a place, except while it waits. */
 export abstract class ExpansionTurn {
-  /** Gives the place back for the time of a wait, and takes one again, at the end of the line, before it goes on. */
+  /**
+   * Gives the place back for the time of a wait, and takes one again, at the end of the line,
+   * before it goes on.
+   */
   abstract whileWaiting<T>(wait: () => Promise<T>): Promise<T>;
 
   /** Between two units of work: lets those in line go first. */
@@ -47,7 +55,10 @@ class PlacedTurn extends ExpansionTurn {
   private readonly over = new AbortController();
   private readonly signal: AbortSignal;
   private hasPlace = false;
-  /** Waits that are under way. A parser may read ahead, so that a wait begins while the former one's place is still in line. */
+  /**
+   * Waits that are under way. A parser may read ahead, so that a wait begins while the former one's
+   * place is still in line.
+   */
   private waits = 0;
 
   constructor(

@@ -23,7 +23,8 @@ export interface ManifestReading {
 export abstract class ManifestPort {
   /**
    * Reads the whole list of a request's files once and keeps it out of memory.
-   * @throws AppError: disposition `reject` when the manifest is at fault, `retry` when it could not be reached
+   * @throws AppError: disposition `reject` when the manifest is at fault, `retry` when it could not
+   * be reached
    */
   abstract spool(request: ExportRequest, reading: ManifestReading): Promise<SpooledManifest>;
 }

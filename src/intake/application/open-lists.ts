@@ -1,7 +1,10 @@
 import type { Clock } from '../../shared/index.js';
 import { interrupted } from './interrupted.js';
 
-/** A list that waits so long to be opened is offered to another coordinator, again and again after this. */
+/**
+ * A list that waits so long to be opened is offered to another coordinator, again and again after
+ * this.
+ */
 const PATIENCE_MS = 5_000;
 
 interface Waiting {
@@ -10,8 +13,9 @@ interface Waiting {
 }
 
 /**
- * How many lists may be open at a time: each costs a socket and a temporary file, for as long as its source likes. One host's lists may have
- * half of that, because its silence must not keep the lists of all other hosts closed. Those who wait are let in by age, as far as their host has room.
+ * How many lists may be open at a time: each costs a socket and a temporary file, for as long as
+ * its source likes. One host's lists may have half of that, because its silence must not keep the
+ * lists of all other hosts closed. Those who wait are let in by age, as far as their host has room.
  */
 export class OpenLists {
   private readonly maxOfHost: number;

@@ -43,8 +43,9 @@ export interface Expansion {
 }
 
 /**
- * The manifest is read to its end and spooled; segments go to S3 under a random prefix; then one write with one winner records totals, batch
- * size and that prefix. A loser goes on with the winner's plan and leaves its own segments behind.
+ * The manifest is read to its end and spooled; segments go to S3 under a random prefix; then one
+ * write with one winner records totals, batch size and that prefix. A loser goes on with the
+ * winner's plan and leaves its own segments behind.
  */
 export class PlanExpansionUseCase {
   constructor(
@@ -55,8 +56,10 @@ export class PlanExpansionUseCase {
   ) {}
 
   /**
-   * The job with our plan. `undefined` when another plan is recorded, the job is not to be expanded any more, or it has left for another coordinator.
-   * @param leave asked while the list waits to be opened; true when another coordinator has the job now
+   * The job with our plan. `undefined` when another plan is recorded, the job is not to be expanded
+   * any more, or it has left for another coordinator.
+   * @param leave asked while the list waits to be opened; true when another coordinator has the job
+   * now
    */
   async plan(expansion: Expansion, leave: () => Promise<boolean>): Promise<ExportJobEntity | undefined> {
     const { request, progress, signal } = expansion;

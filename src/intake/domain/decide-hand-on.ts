@@ -1,6 +1,12 @@
-/** A job is handed on so often at most: 50 s of looking for a coordinator with room. Then it waits where it is. */
+/**
+ * A job is handed on so often at most: 50 s of looking for a coordinator with room. Then it waits
+ * where it is.
+ */
 const MAX_HAND_ONS = 10;
-/** More than this many do not wait here: their messages would fill what a coordinator may hold, and no new job would be accepted. */
+/**
+ * More than this many do not wait here: their messages would fill what a coordinator may hold, and
+ * no new job would be accepted.
+ */
 const MAX_WAITING = 500;
 const POSTPONED_S = 30;
 
@@ -13,7 +19,10 @@ export interface WaitingJob {
   hasOthers: boolean;
 }
 
-/** `hand-on`: another coordinator may have room · `postpone`: nobody is known to have, and too many wait here · `wait`: here, in line. */
+/**
+ * `hand-on`: another coordinator may have room · `postpone`: nobody is known to have, and too many
+ * wait here · `wait`: here, in line.
+ */
 export type HandOnDecision = { kind: 'wait' } | { kind: 'hand-on' | 'postpone'; delayS: number };
 
 /** What becomes of a job whose list could not be opened for a while. */

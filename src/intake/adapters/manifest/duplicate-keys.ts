@@ -4,7 +4,10 @@ import type { KeyHashes } from './key-hashes.js';
 import type { KeyHash } from './key-set.js';
 import { placeOf, type ManifestRow } from './manifest-row.js';
 
-/** As many as are reported. That all of them are false while a later one is not does not happen: see KeySet. */
+/**
+ * As many as are reported. That all of them are false while a later one is not does not happen: see
+ * KeySet.
+ */
 const MAX_SUSPECTS = 20;
 
 interface Suspect {
@@ -16,7 +19,8 @@ interface Suspect {
 }
 
 /**
- * Finds keys that are given twice: the hashes of the first reading of the manifest raise suspicions, a second reading proves them by the keys.
+ * Finds keys that are given twice: the hashes of the first reading of the manifest raise
+ * suspicions, a second reading proves them by the keys.
  */
 export class DuplicateKeys {
   readonly #suspects = new Map<string, Suspect>();

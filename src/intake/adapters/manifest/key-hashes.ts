@@ -10,9 +10,10 @@ const MAX_BLOCKS = 8;
 const HASHES_A_PASS = 1_000_000;
 
 /**
- * The hashes of a list's keys: 8 bytes a key, in memory up to 256 KiB and in a file beyond that. They are kept there while the list is read, because many
- * lists are open at once and each may take its time: a set in memory would be 100 MB for a list of ten million. Once the list has been read, and waits
- * for nobody any more, they are compared, a million at a time.
+ * The hashes of a list's keys: 8 bytes a key, in memory up to 256 KiB and in a file beyond that.
+ * They are kept there while the list is read, because many lists are open at once and each may take
+ * its time: a set in memory would be 100 MB for a list of ten million. Once the list has been read,
+ * and waits for nobody any more, they are compared, a million at a time.
  */
 export class KeyHashes {
   private blocks: Buffer[] = [];
@@ -63,7 +64,10 @@ export class KeyHashes {
     this.usedOfLast = 0;
   }
 
-  /** Each hash that was added before, as often as that happens. A pass over all of them is a unit of work. */
+  /**
+   * Each hash that was added before, as often as that happens. A pass over all of them is a unit of
+   * work.
+   */
   async *repeated(turn: Pick<ExpansionTurn, 'yield'>): AsyncGenerator<KeyHash> {
     const passes = Math.ceil(this.count / this.hashesAPass);
     for (let pass = 0; pass < passes; pass++) {

@@ -12,9 +12,10 @@ const MAX_LOAD = 0.75;
 const GROWTH = 1.25;
 
 /**
- * Which hashes were seen, by 58 bits of each: 8 to 10 bytes a hash, so about 10 MB for 1,000,000. Among 10,000,000 keys two different ones
- * meet with a chance of 1 in 5,000. So a hit is a suspicion to be proven, never a proof.
- * The table is 1,024 small ones: none takes long to grow, and their growth needs no second copy of the whole.
+ * Which hashes were seen, by 58 bits of each: 8 to 10 bytes a hash, so about 10 MB for 1,000,000.
+ * Among 10,000,000 keys two different ones meet with a chance of 1 in 5,000. So a hit is a
+ * suspicion to be proven, never a proof. The table is 1,024 small ones: none takes long to grow,
+ * and their growth needs no second copy of the whole.
  */
 export class KeySet {
   readonly #shards: (Shard | undefined)[] = [];
