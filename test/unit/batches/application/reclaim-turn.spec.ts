@@ -314,7 +314,7 @@ onEachClock('the history of a turn', () => {
     expect(w.history.records).toEqual([]);
     await w.clock.advance(500 + HAIR_MS);
     await me.reclaim.idle();
-    expect(w.history.records.map(({ batchNo }) => batchNo).toSorted()).toEqual([0, 1]);
+    expect(w.history.records.map(({ batchNo }) => batchNo).toSorted((a, b) => a - b)).toEqual([0, 1]);
     expect(w.logger.messages('error')).toEqual([]);
   });
 
