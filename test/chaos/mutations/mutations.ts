@@ -7,6 +7,7 @@ import { REOPENING_MUTATIONS } from './rules/reopening.js';
 import { REPAIR_MUTATIONS } from './rules/repair.js';
 import { TOKEN_MUTATIONS } from './rules/tokens.js';
 import { TRANSFER_MUTATIONS } from './rules/transfer.js';
+import { WINDOW_MUTATIONS } from './rules/window.js';
 
 export const MUTATIONS: readonly Mutation[] = [
   ...COUNTING_MUTATIONS,
@@ -17,4 +18,5 @@ export const MUTATIONS: readonly Mutation[] = [
   ...REPAIR_MUTATIONS,
   ...FLEET_MUTATIONS,
   ...TRANSFER_MUTATIONS,
+  ...WINDOW_MUTATIONS,
 ];
