@@ -23,7 +23,15 @@ async function showJob(cli: Cli, jobId: string, json: boolean): Promise<void> {
     const perSecond = (value: number) => (seconds === 0 ? 0 : value / seconds);
     const rates = { tasksPerSecond: perSecond(job.completedTasks + job.failedTasks), bytesPerSecond: perSecond(job.bytesProcessed) };
     const failures = await firstFailures(cli, clients.s3, job, rows);
-    if (json) cli.printJson({ ...viewOf(job), ...rates, batches: countByStatus(rows), waitForTurn: waitForTurn(job, rows), held: holdersOf(rows), failures });
+    if (json)
+      cli.printJson({
+        ...viewOf(job),
+        ...rates,
+        batches: countByStatus(rows),
+        waitForTurn: waitForTurn(job, rows),
+        held: holdersOf(rows),
+        failures,
+      });
     else cli.terminal.out(describeJob(job, rates, rows) + describeFailures(failures, job));
   });
 }
