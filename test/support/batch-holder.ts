@@ -59,7 +59,7 @@ export interface HolderPorts {
 }
 
 /** One coordinator that works on batches. */
-export function aHolder(ports: HolderPorts, coordinatorId: string, places: number) {
+export function aHolder(ports: HolderPorts, coordinatorId: string, places: number, maxConnectionsPerHost = 10_000) {
   const { gate, clock, logger, jobs, batches, files, queue, stepFunctions, results = new FakeJobResults(gate) } = ports;
   const jobBatches = new JobBatchesAdapter(batches, queue, clock);
   const { counter, endsCounted, ...window } = aJobWindow({ jobs, jobBatches, logger });
@@ -67,11 +67,7 @@ export function aHolder(ports: HolderPorts, coordinatorId: string, places: numbe
   const metrics = new RecordingMetrics();
   const pool = new FakeTransferPool(places);
   const signs = new WorkSigns(clock);
-  const dispatcher = new TaskDispatcherService(
-    pool,
-    { taskMaxAttempts: 4, maxConnectionsPerHost: 10_000 },
-    { signs, clock, logger, metrics },
-  );
+  const dispatcher = new TaskDispatcherService(pool, { taskMaxAttempts: 4, maxConnectionsPerHost }, { signs, clock, logger, metrics });
   const settler = new SettleTokenService(stepFunctions, clock, logger, metrics);
   const completeJob = new CompleteJobUseCase(jobs, jobBatches, results, settler, clock, logger, metrics);
   const countBatchEnd = endsCounted(completeJob);

@@ -96,7 +96,11 @@ export class RepairJobUseCase {
       `No progress for ${seconds} s: nothing of this job moved, waited for a source, or waited for a worker. ` +
       'Start the execution again to fetch the rest.';
     const isStill = (current: ExportJobEntity): boolean =>
-      isCounting(current.status) && current.run === job.run && current.lastProgressAt === job.lastProgressAt;
+      isCounting(current.status) &&
+      current.run === job.run &&
+      current.lastProgressAt === job.lastProgressAt &&
+      // A window that has grown since the look has sent batches that may be claimed by now.
+      current.sentBatches === job.sentBatches;
     await this.services.completeJob.stall(job.jobId, reason, isStill, { quietS: seconds, progress: JobStateVO.of(job).progress });
   }
 

@@ -45,8 +45,9 @@ export function decideFirstSend(job: JobToSend, window: number): SendDecision {
   return fill(job, 0, window);
 }
 
-export function isDue({ sentBatches }: Pick<ExportJobEntity, 'sentBatches'>, batchNo: number): boolean {
-  return batchNo < sentBatches;
+/** Whether the batch's message was sent. Nothing is due while rows are still written, whatever a process of the former version left in the row. */
+export function isDue({ status, sentBatches }: Pick<ExportJobEntity, 'status' | 'sentBatches'>, batchNo: number): boolean {
+  return status === 'DOWNLOADING' && batchNo < sentBatches;
 }
 
 /** Whether some batch of it waits for an end of another to get its message. */

@@ -10,6 +10,7 @@ import { REOPENING_MUTATIONS } from './rules/reopening.js';
 import { REPAIR_MUTATIONS } from './rules/repair.js';
 import { TOKEN_MUTATIONS } from './rules/tokens.js';
 import { TRANSFER_MUTATIONS } from './rules/transfer.js';
+import { WINDOW_MUTATIONS } from './rules/window.js';
 
 export const MUTATIONS: readonly Mutation[] = [
   ...COUNTING_MUTATIONS,
@@ -23,4 +24,5 @@ export const MUTATIONS: readonly Mutation[] = [
   ...FLEET_MUTATIONS,
   ...TRANSFER_MUTATIONS,
   ...CLOCK_MUTATIONS,
+  ...WINDOW_MUTATIONS,
 ];

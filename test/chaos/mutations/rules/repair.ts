@@ -137,8 +137,8 @@ export const REPAIR_MUTATIONS: readonly Mutation[] = [
     rule: 'Stalled IF lastProgressAt as observed',
     fault: 'after a refusal the job is given up for what was seen before',
     file: REPAIR,
-    find: ' && current.lastProgressAt === job.lastProgressAt;',
-    replace: ';',
+    find: 'current.lastProgressAt === job.lastProgressAt &&',
+    replace: '',
     specs: ON_JOBS_WITHOUT_PROGRESS,
   },
 ];

@@ -169,6 +169,8 @@ describe('No job waits for ever: a process that dies', () => {
           await w.lookAfter();
         }
         await w.completeJob.complete('job-1');
+        // The finisher that died holds the answer until its lease has stood still for a minute.
+        if (w.job().status === 'FINALIZING') await w.completeJob.takeOver(w.job());
         const { status, completedTasks, endedBatches } = w.job();
         expect([step, status, completedTasks, endedBatches.size]).toEqual([step, 'COMPLETED', TOTAL_TASKS, BATCHES]);
       }

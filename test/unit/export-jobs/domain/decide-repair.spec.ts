@@ -40,6 +40,11 @@ describe('signs of life', () => {
   });
 });
 
+it('Nothing is due in PROCESSING: rows whose expansion was lost are no sign of life, and no message is owed to them', () => {
+  const job = aJob({ status: 'PROCESSING', sentBatches: 9 });
+  expect(decide([queued(0), queued(1)], {}, job)).toMatchObject({ alive: false, sendAgain: [] });
+});
+
 describe('Send queued batches again: messages', () => {
   it.each([
     ['are sent again when the queue is empty', [queued(0), queued(1)], {}, [0, 1]],

@@ -5,7 +5,7 @@ import { VisibilityPort, type OutgoingMessage, type ReceivedMessage, type Visibi
 import { AppError, StoreError } from '../../../../src/shared/index.js';
 import { TransferError } from '../../../../src/worker-pool/index.js';
 import { aJob, withoutToken } from '../../../support/builders.js';
-import { onEachClock } from '../../../support/each-clock.js';
+import { HAIR_MS, onEachClock } from '../../../support/each-clock.js';
 import { settled } from '../../../support/fake-clock.js';
 import { anIntake } from '../../../support/intake.js';
 import { deferred } from '../../../support/deferred.js';
@@ -368,7 +368,7 @@ onEachClock('ExportJobConsumer', () => {
     it('waits where there is no other coordinator, is stamped meanwhile, and goes on when there is room', async () => {
       await putBehindAnother(LIST);
       await i.clock.advance(3_600_000);
-      expect(i.jobs.get('job-2').lastProgressAt).toBe(i.clock.nowIso());
+      expect(Date.parse(i.clock.nowIso()) - Date.parse(i.jobs.get('job-2').lastProgressAt)).toBeLessThanOrEqual(10_000 + HAIR_MS);
       expect(queue.copies).toEqual([]);
       read.resolve();
       await handled(2);
@@ -413,7 +413,7 @@ onEachClock('ExportJobConsumer', () => {
     expect(i.logger.messages('warn')).toContain('The list of a job cannot be read now');
     queue.put({ ...MESSAGE, jobId: 'job-2' });
     await handled(2);
-    expect(i.clock.monotonicMs()).toBe(0);
+    expect(i.clock.monotonicMs()).toEqual(i.clock.about(0));
     await stop();
   });
 });

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { PollLoop, type PollLoopOptions, type ReceivedMessage, type VisibilityChange } from '../../../../src/platform/sqs/index.js';
 import { SilentLogger } from '../../../support/silent-logger.js';
-import { newClock, onEachClock } from '../../../support/each-clock.js';
+import { HAIR_MS, newClock, onEachClock } from '../../../support/each-clock.js';
 import { settled, type FakeClock } from '../../../support/fake-clock.js';
 
 const message = (messageId: string): ReceivedMessage => ({
@@ -260,7 +260,7 @@ onEachClock('a poll loop', () => {
       queue.last.arrive([]);
       await clock.advance(999);
       expect(queue.polls).toHaveLength(1);
-      await clock.advance(1);
+      await clock.advance(1 + HAIR_MS);
       expect(queue.polls).toHaveLength(2);
     });
 
@@ -306,7 +306,7 @@ onEachClock('a poll loop', () => {
       await clock.advance(2_500);
       expect(queue.polls).toHaveLength(0);
       capacity = 2;
-      await clock.advance(500);
+      await clock.advance(500 + HAIR_MS);
       expect(queue.last.max).toBe(2);
     });
 
