@@ -84,7 +84,7 @@ describe('a destination that does not take what is written there', () => {
   it('a manifest that is refused: the answer goes out without it and says so, and a retry has nothing to do', async () => {
     deny(/run-1\//);
     const { arn, jobId } = await fixture.startExecution({ source: { files: [fileOf('b')] } });
-    const { status, output } = await fixture.ended(arn, 20_000);
+    const { status, output } = await fixture.ended(arn);
     expect(status).toBe('SUCCEEDED');
     expect(JSON.parse(output ?? '')).toMatchObject({
       completedTasks: 1,
@@ -97,7 +97,7 @@ describe('a destination that does not take what is written there', () => {
   it('the lists of a batch that are refused: the job ends as DestinationRefused, and its retry does the rest', async () => {
     deny(/_export\/.*\/results\//);
     const { arn, jobId } = await fixture.startExecution({ source: { files: [fileOf('c')] } });
-    const execution = await fixture.ended(arn, 45_000);
+    const execution = await fixture.ended(arn);
     expect(execution).toMatchObject({ status: 'FAILED', error: 'DestinationRefused' });
     expect(causeOf(execution).message).toMatch(/^s3:PutObject on s3:\/\/.*\/results\/.* failed: AccessDenied\. /);
     for (const allow of allowing.splice(0)) allow();
@@ -116,9 +116,9 @@ describe('a destination that does not take what is written there', () => {
     open();
   });
 
-  it('options.failFast ends a job at its first failure, names that failure, and a retry does the rest', async () => {
+  it('options.failFast ends a job at its first failure, names that failure, and a retry begins anew', async () => {
     const { arn, jobId, open } = await startGated('e', { failFast: true });
-    const execution = await fixture.ended(arn, 20_000);
+    const execution = await fixture.ended(arn);
     expect(execution).toMatchObject({ status: 'FAILED', error: 'JobCompletedWithFailures' });
     expect(causeOf(execution)).toMatchObject({
       message: expect.stringContaining('options.failFast: 1/2 (50%)') as unknown,
@@ -134,6 +134,7 @@ describe('a destination that does not take what is written there', () => {
         const row = await fixture.jobRow(jobId);
         return row?.run === 2 && row.status === 'FAILED' && row;
       }),
-    ).toMatchObject({ completedTasks: 1, failedTasks: 1 });
+      // Whether the other file was brought before the first failure was counted is a matter of milliseconds.
+    ).toMatchObject({ failedTasks: 1, callback: 'none' });
   });
 });
