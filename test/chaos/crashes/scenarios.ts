@@ -24,6 +24,8 @@ export interface Scenario {
 
 /** In batches of two. */
 const PLAIN: CrashFile[] = ['small', 'small', 'large'];
+/** In more batches than may be out at a time. */
+const MANY: CrashFile[] = Array.from({ length: 9 }, () => 'small' as const);
 const FAILING: CrashFile[] = ['small', 'missing'];
 const HELD: CrashFile[] = ['small', 'held', 'held', 'small'];
 /** Both batches have something new to hand back, and something that has to be given up. */
@@ -33,6 +35,7 @@ const LATE: CrashFile[] = ['small', 'late', 'small'];
 export const SCENARIOS: Scenario[] = [
   { name: 'success', victim: 'the service, from the job message to the end', act: (lane, write) => fromTheStart(lane, write, PLAIN) },
   { name: 'failure', victim: 'the same with a file that is not there', act: (lane, write) => fromTheStart(lane, write, FAILING) },
+  { name: 'window', victim: 'the same with more batches than may be out', act: (lane, write) => fromTheStart(lane, write, MANY) },
   { name: 'cancel', victim: "an operator's cancel command, while the service has the job in hand", cancelled: true, act: cancelled },
   { name: 'drain', victim: 'the service from SIGTERM on, with files in hand', act: drained },
   { name: 'reclaim', victim: 'the service that takes over from a killed one, from its launch to the end', act: reclaimed },
