@@ -40,7 +40,7 @@ describe('a holder that is cut off from the tables, alone', () => {
     ['swallows what it sends', { kind: 'delay', ms: 600_000 }],
   ])('by a network that %s, aborts its work before another takes over, and writes no row any more', async (_how, action) => {
     const holder = await fixture.startService({ ...ENVIRONMENT, COORDINATOR_ID: 'cut-off', AWS_ENDPOINT_URL_DYNAMODB: gateway.url });
-    const job = await startGatedJob(fixture, { total: 150, atOnce: 60, waiting: CAPACITY });
+    const job = await startGatedJob(fixture, { total: 150, atOnce: 60, waiting: CAPACITY, maxConcurrency: CAPACITY });
     await fixture.startService({ ...ENVIRONMENT, COORDINATOR_ID: 'other' });
     const reconnect = faults.add({ action });
     const answeredBefore = log.records.length;

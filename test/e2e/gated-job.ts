@@ -17,11 +17,12 @@ export interface GatedJob {
 
 /**
  * A job of `total` files. Whichever `atOnce` come first are answered at once, the others when the gate opens.
- * Resolves when `waiting` requests stand at the gate.
+ * Resolves when `waiting` requests stand at the gate. Silent requests give their places up, so only `maxConcurrency` bounds how many a
+ * coordinator has at the gate.
  */
 export async function startGatedJob(
   fixture: ExportFixture,
-  { total, atOnce, waiting }: { total: number; atOnce: number; waiting: number },
+  { total, atOnce, waiting, ...options }: { total: number; atOnce: number; waiting: number; maxConcurrency?: number },
 ): Promise<GatedJob> {
   const gate = deferred();
   const cutOff: GatedJob['cutOff'] = [];
@@ -36,7 +37,7 @@ export async function startGatedJob(
     }),
     key: `file/${index}`,
   }));
-  const execution = await fixture.startExecution({ source: { files } });
+  const execution = await fixture.startExecution({ source: { files }, options });
   await eventually(() => asked >= atOnce + waiting && fixture.origin.openRequests >= waiting);
   return { ...execution, total, open: gate.resolve, cutOff, hitsOf: (index) => fixture.origin.hitsOf(`/file/${index}`) };
 }

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { deferred } from '../support/deferred.js';
 import type { ExportService } from '../support/export-service.js';
 import { eventually } from '../support/local-aws.js';
-import { sha256 } from '../support/origin.js';
+import { sha256, type Answer } from '../support/origin.js';
 import { ExportFixture, SECRET } from './export-fixture.js';
 
 const THREADS = 2;
@@ -137,10 +137,16 @@ describe('an execution of the shipped state machine', () => {
     const { origin } = fixture;
     origin.peakConcurrency = 0;
     const gate = deferred();
-    const files = Array.from({ length: 40 }, (_, index) => ({
-      url: origin.gated(`/wide/${index}`, 'x', gate.promise),
-      key: `wide/${index}`,
-    }));
+    // A byte now and then, because a source that is silent for 2 s gives its place up.
+    const trickle: Answer = (_request, response) => {
+      response.writeHead(200);
+      const byte = setInterval(() => response.write('x'), 200);
+      void gate.promise.then(() => {
+        clearInterval(byte);
+        response.end('x');
+      });
+    };
+    const files = Array.from({ length: 40 }, (_, index) => ({ url: origin.on(`/wide/${index}`, trickle), key: `wide/${index}` }));
     const { arn } = await fixture.startExecution({ source: { files } });
     await eventually(() => origin.openRequests === THREADS * TASKS_PER_WORKER);
     gate.resolve();

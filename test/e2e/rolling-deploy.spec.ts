@@ -38,7 +38,7 @@ describe('a deploy to a fleet', () => {
 
   it('has what one coordinator hands back taken up by another at once, and downloads no finished file again', async () => {
     const leaving = await start('leaving', { BATCH_SIZE: '50' });
-    const job = await startGatedJob(fixture, { total: 150, atOnce: 90, waiting: CAPACITY });
+    const job = await startGatedJob(fixture, { total: 150, atOnce: 90, waiting: CAPACITY, maxConcurrency: CAPACITY });
     await start('staying', { BATCH_SIZE: '50' });
     await heldBy(job, ['leaving']);
     expect((await leaving.stop()).code).toBe(0);

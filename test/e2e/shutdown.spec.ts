@@ -37,7 +37,7 @@ describe('a deploy in the middle of a job', () => {
     rmSync(folder, { recursive: true });
   });
 
-  const startHalfGatedJob = () => startGatedJob(fixture, { total: 150, atOnce: QUICK, waiting: CAPACITY });
+  const startHalfGatedJob = () => startGatedJob(fixture, { total: 150, atOnce: QUICK, waiting: CAPACITY, maxConcurrency: CAPACITY });
   const expectWhole = async (job: GatedJob) => {
     await expectWholeJob(fixture, job);
     expect(fixture.aws.s3.openUploads(fixture.aws.resources.bucket)).toEqual([]);
