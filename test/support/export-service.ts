@@ -40,10 +40,8 @@ export class ExportService {
   /** @throws with its last lines when it ends before it is ready */
   static async start(environment: Record<string, string>): Promise<ExportService> {
     const service = ExportService.launch(environment);
-    await eventually(() => {
-      if (service.ended) throw new Error(`The service ended while starting:\n${service.lines.slice(-20).join('\n')}`);
-      return service.said('Service started');
-    });
+    await eventually(() => service.ended || service.said('Service started'));
+    if (service.ended) throw new Error(`The service ended while starting:\n${service.lines.slice(-20).join('\n')}`);
     return service;
   }
 
