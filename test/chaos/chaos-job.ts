@@ -6,6 +6,8 @@ import { send, sha256, type Origin } from '../support/origin.js';
 import type { PlannedFile, PlannedJob } from './plan.js';
 import type { World } from './world.js';
 
+const LINE_EVERY_MS = 15;
+
 /** What must have become of one file, whatever happened. */
 export type ExpectedFile = { key: string } & ({ sizeBytes: number; sha256: string } | { code: 'HTTP_404' });
 
@@ -20,11 +22,12 @@ export class ChaosJob {
 
   static async start(world: World, plan: PlannedJob): Promise<ChaosJob> {
     const folder = randomUUID().slice(0, 8);
-    const served = plan.files.map((file, index) => serve(world.origin, file, `${folder}/${String(index).padStart(3, '0')}`));
+    const served = plan.files.map((file, index) => serve(world, file, `${folder}/${String(index).padStart(3, '0')}`));
+    const list = served.map(({ entry }) => entry);
     const input = {
       exportId: 'chaos',
       userId: 'chaos',
-      source: { files: served.map(({ entry }) => entry) },
+      source: plan.listDrips ? { manifest: drip(world.origin, `/${folder}/list.jsonl`, list) } : { files: list },
       options: { toleratedFailureCount: plan.tolerant ? plan.files.length : 0, headers: { 'x-api-key': SECRET } },
     };
     const { executionArn = '' } = await world.clients.states.send(
@@ -63,9 +66,10 @@ export class ChaosJob {
 }
 
 /** Puts the file at the origin; answers its entry in the request and its expected end. */
-function serve(origin: Origin, file: PlannedFile, key: string): { entry: object; expected: ExpectedFile } {
+function serve({ origin, limit }: World, file: PlannedFile, key: string): { entry: object; expected: ExpectedFile } {
   const body = bytesOf(key, file.sizeBytes);
   const url = origin.on(`/${key}`, (_request, response, hit) => {
+    if (!limit.allows()) return void response.writeHead(429, { 'retry-after': '1' }).end('too many');
     setTimeout(() => answer(response, file, body, hit), file.latencyMs);
   });
   const digest = sha256(body);
@@ -92,11 +96,33 @@ function answer(response: ServerResponse, { behaviour }: PlannedFile, body: Buff
       if (hit > behaviour.times) return send(response, body);
       response.writeHead(503).end('later');
       return;
+    case 'patience':
+      if (hit > behaviour.times) return send(response, body);
+      response.writeHead(429, { 'retry-after': '1' }).end('later');
+      return;
+    case 'silent':
+      setTimeout(() => send(response, body), behaviour.forMs);
+      return;
     case 'cut':
       if (hit > behaviour.times) return send(response, body);
       response.writeHead(200, { 'content-length': body.length });
       response.write(body.subarray(0, body.length / 2), () => response.destroy());
   }
+}
+
+/** Sends a list line by line. @returns its URL */
+function drip(origin: Origin, path: string, list: readonly object[]): string {
+  return origin.on(path, (_request, response) => {
+    response.writeHead(200, { 'content-type': 'application/x-ndjson' });
+    const lines = list.map((entry) => `${JSON.stringify(entry)}\n`);
+    const next = setInterval(() => {
+      const line = lines.shift();
+      if (line !== undefined) return response.write(line);
+      clearInterval(next);
+      return response.end();
+    }, LINE_EVERY_MS);
+    response.once('close', () => clearInterval(next));
+  });
 }
 
 /** Begins with the secret, which must not get into a log; no two files are alike. */

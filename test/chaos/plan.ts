@@ -3,8 +3,12 @@ import { SeededRandom } from './random.js';
 
 export const COORDINATORS = 3;
 
-/** How a source serves a file. `busy` and `cut` pass after so many tries, whoever makes them; `missing` never does. */
-export type SourceBehaviour = { kind: 'plain' | 'chunked' | 'missing' } | { kind: 'busy' | 'cut'; times: number };
+/**
+ * How a source serves a file. `busy` (503), `patience` (429, Retry-After: 1) and `cut` pass after so many tries, whoever makes them; `missing` never
+ * does. `silent` is a source that says nothing for so long, and then serves.
+ */
+export type SourceBehaviour =
+  { kind: 'plain' | 'chunked' | 'missing' } | { kind: 'busy' | 'cut' | 'patience'; times: number } | { kind: 'silent'; forMs: number };
 
 export interface PlannedFile {
   sizeBytes: number;
@@ -19,6 +23,8 @@ export interface PlannedJob {
   files: PlannedFile[];
   /** Its missing files are within the tolerance. */
   tolerant: boolean;
+  /** Its list lies at the source, which sends it line by line; else it is in the message. */
+  listDrips: boolean;
 }
 
 /**
@@ -63,6 +69,8 @@ export interface RunPlan {
   /** Of each coordinator's wall clock from its start. */
   clockOffsetsMs: number[];
   rates: FaultRates;
+  /** How many requests a second the source answers, over all coordinators; the others get a 429. Absent: as many as come. */
+  requestsPerSecond?: number;
   events: PlannedEvent[];
 }
 
@@ -97,34 +105,47 @@ const STORM: FaultRates = { delay: 0.08, 'drop-reply': 0.05, throttle: 0.04, cut
 /** @param without events that are left out; everything else of the plan stays as it is */
 export function planRun(seed: number, without: readonly EventKind[] = []): RunPlan {
   const random = new SeededRandom(seed, 'plan');
-  const second = random.chance(0.5) ? [planJob(random, random.integer(300, 3_000))] : [];
+  const size = random.weighted({ huge: 0.2 }) ?? 'usual';
+  const second =
+    size === 'huge' || random.chance(0.5) ? [planJob(random, random.integer(300, 3_000), size === 'huge' ? 'small' : 'usual')] : [];
   return {
     seed,
     batchSize: random.integer(10, 20),
-    jobs: [planJob(random, 0), ...second],
+    jobs: [planJob(random, 0, size), ...second],
     tokenLivesS: random.pick([5, 30]),
     fixedIds: random.chance(0.3),
     clockOffsetsMs: Array.from({ length: COORDINATORS }, () => (random.chance(0.3) ? random.pick([-JUMP_MS, JUMP_MS]) : 0)),
     rates: random.pick([QUIET, NOISY, NOISY, STORM]),
+    ...(random.chance(0.2) ? { requestsPerSecond: random.integer(20, 60) } : {}),
     events: planEvents(random).filter(({ kind }) => !without.includes(kind)),
   };
 }
 
-function planJob(random: SeededRandom, startsAtMs: number): PlannedJob {
-  const files = Array.from({ length: random.integer(60, 150) }, () => planFile(random));
+/** A huge job has several times as many batches as may be out; a small one beside it must not wait for it. */
+const FILES = { small: { from: 1, to: 5 }, usual: { from: 60, to: 150 }, huge: { from: 250, to: 350 } };
+
+function planJob(random: SeededRandom, startsAtMs: number, size: keyof typeof FILES): PlannedJob {
+  const { from, to } = FILES[size];
+  const files = Array.from({ length: random.integer(from, to) }, () => planFile(random));
   const [first] = files;
   if (first !== undefined && random.chance(0.4)) Object.assign(first, { sizeBytes: LARGE_BYTES, behaviour: { kind: 'plain' } });
-  return { startsAtMs, files: random.shuffled(files), tolerant: random.chance(0.7) };
+  return { startsAtMs, files: random.shuffled(files), tolerant: random.chance(0.7), listDrips: random.chance(0.2) };
 }
 
 function planFile(random: SeededRandom): PlannedFile {
-  const kind = random.weighted({ busy: 0.08, cut: 0.06, chunked: 0.05, missing: 0.02 }) ?? 'plain';
+  const kind = random.weighted({ busy: 0.06, patience: 0.02, cut: 0.06, silent: 0.02, chunked: 0.05, missing: 0.02 }) ?? 'plain';
   return {
     sizeBytes: random.integer(64, 20_000),
     latencyMs: random.chance(0.03) ? random.integer(2_000, 4_000) : random.integer(20, 900),
-    behaviour: kind === 'busy' || kind === 'cut' ? { kind, times: random.integer(1, 2) } : { kind },
+    behaviour: planBehaviour(kind, random),
     stated: random.chance(0.5),
   };
+}
+
+function planBehaviour(kind: SourceBehaviour['kind'], random: SeededRandom): SourceBehaviour {
+  if (kind === 'busy' || kind === 'cut' || kind === 'patience') return { kind, times: random.integer(1, 2) };
+  // Longer than a source may be silent and keep its place.
+  return kind === 'silent' ? { kind, forMs: random.integer(3_000, 6_000) } : { kind };
 }
 
 function planEvents(random: SeededRandom): PlannedEvent[] {

@@ -9,6 +9,7 @@ import { Coordinator, SHUTDOWN_TIMEOUT_MS } from './coordinator.js';
 import { FaultProxy, type ProxyFault } from './fault-proxy.js';
 import type { FaultRates, RunPlan } from './plan.js';
 import { SeededRandom } from './random.js';
+import { RequestLimit } from './request-limit.js';
 
 /** Short times, so that a death is noticed within seconds; the relations between them are those of the defaults. */
 const ENVIRONMENT = {
@@ -34,7 +35,7 @@ const QUEUE_VISIBILITY_S = 3;
 const DELAY_MS = { from: 50, to: 1_000 };
 
 /** What of a plan is the world's. */
-export type WorldPlan = Pick<RunPlan, 'seed' | 'batchSize' | 'clockOffsetsMs' | 'rates' | 'tokenLivesS' | 'fixedIds'>;
+export type WorldPlan = Pick<RunPlan, 'seed' | 'batchSize' | 'clockOffsetsMs' | 'rates' | 'tokenLivesS' | 'fixedIds' | 'requestsPerSecond'>;
 
 /** An AWS, a source of files and a fleet of coordinators of one run, each coordinator behind a network of its own. */
 export class World {
@@ -42,6 +43,8 @@ export class World {
     readonly aws: LocalAws,
     readonly clients: AwsClients,
     readonly origin: Origin,
+    /** Of the origin, for the files of all jobs together. */
+    readonly limit: RequestLimit,
     readonly coordinators: readonly Coordinator[],
     private readonly folder: string,
   ) {}
@@ -67,7 +70,8 @@ export class World {
       const id: Record<string, string> = plan.fixedIds ? { COORDINATOR_ID: `chaos-${number}` } : {};
       return new Coordinator(number, proxy, { ...environment, ...id }, join(folder, `clock-${number}`), offsetMs);
     });
-    return new World(aws, createAwsClients(aws.environment()), await Origin.start(), await Promise.all(coordinators), folder);
+    const limit = new RequestLimit(plan.requestsPerSecond);
+    return new World(aws, createAwsClients(aws.environment()), await Origin.start(), limit, await Promise.all(coordinators), folder);
   }
 
   get processes() {

@@ -141,7 +141,7 @@ describe('an execution of the shipped state machine', () => {
     const trickle: Answer = (_request, response) => {
       response.writeHead(200);
       const byte = setInterval(() => response.write('x'), 200);
-      void gate.promise.then(() => {
+      void gate.promise.finally(() => {
         clearInterval(byte);
         response.end('x');
       });

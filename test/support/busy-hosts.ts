@@ -3,6 +3,7 @@ import { PutObjectCommand } from '@aws-sdk/client-s3';
 import { StopExecutionCommand } from '@aws-sdk/client-sfn';
 import { ExportFixture } from '../e2e/export-fixture.js';
 import { expectWholeJob } from '../e2e/whole-job.js';
+import { RequestLimit } from '../chaos/request-limit.js';
 import { eventually } from './local-aws.js';
 import { Origin, send, type Answer } from './origin.js';
 
@@ -57,15 +58,12 @@ export function describeBusyHosts(many: number, few: number): void {
   });
 }
 
-/** So many requests a second, and not one more in any second; the others are answered `refusal`. */
+/** The requests over the limit are answered `refusal`. */
 function limitedTo(perSecond: number, refusal: { status: number; headers: Record<string, string> }, body: string): Answer {
-  let served: number[] = [];
+  const limit = new RequestLimit(perSecond);
   return (_request, response) => {
-    const now = performance.now();
-    served = served.filter((at) => now - at < 1_000);
-    if (served.length >= perSecond) return response.writeHead(refusal.status, refusal.headers).end();
-    served.push(now);
-    send(response, Buffer.from(body));
+    if (limit.allows()) send(response, Buffer.from(body));
+    else response.writeHead(refusal.status, refusal.headers).end();
   };
 }
 

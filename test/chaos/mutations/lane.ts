@@ -35,18 +35,18 @@ export class Lane {
     const source = await readFile(file, 'utf8');
     await writeFile(file, mutate(source, mutation));
     try {
-      return judge(await this.run(mutation.specs, signal), mutation.rule);
+      return judge(await this.run(mutation.specs, signal, RUN_LIMIT_MS), mutation.rule);
     } finally {
       await writeFile(file, source);
     }
   }
 
   /** @throws when it is aborted */
-  async run(specs: readonly string[], signal: AbortSignal): Promise<SpecsRun> {
+  async run(specs: readonly string[], signal: AbortSignal, limitMs: number): Promise<SpecsRun> {
     const output = join(this.folder, 'report.json');
     await rm(output, { force: true });
     const projects = [...new Set(specs.map((spec) => spec.split('/')[0] ?? ''))];
-    const limit = AbortSignal.timeout(RUN_LIMIT_MS);
+    const limit = AbortSignal.timeout(limitMs);
     // All failed tests are wanted, so there is no --bail, which writes no report either.
     const options = ['--json', '--outputFile', output, '--cacheDirectory', join(this.folder, 'cache'), '--selectProjects', ...projects];
     options.push('--runInBand', '--forceExit', '--ci', '--testTimeout', String(TEST_LIMIT_MS), '--runTestsByPath');

@@ -17,7 +17,7 @@ import { row, shortfall, toJson, type Tried } from './report.js';
 const REPOSITORY = process.cwd();
 /** Copies, and runs at the same time. */
 const LANES = 2;
-const TIME_LIMIT_MS = 480_000;
+const TIME_LIMIT_MS = 1_500_000;
 const USAGE = 'Usage: npm run test:mutations -- [--only <part of a rule, a fault or a file>] [--list] [--json]';
 
 interface Options {
@@ -92,7 +92,9 @@ async function areGreen(
 ): Promise<boolean> {
   const specs = [...new Set(mutations.flatMap((mutation) => mutation.specs))];
   const shares = lanes.map((lane, number) => ({ lane, specs: specs.filter((_, index) => index % lanes.length === number) }));
-  const runs = await all(shares.filter((share) => share.specs.length > 0).map((share) => share.lane.run(share.specs, signal)));
+  const runs = await all(
+    shares.filter((share) => share.specs.length > 0).map((share) => share.lane.run(share.specs, signal, TIME_LIMIT_MS)),
+  );
   for (const run of runs) {
     if (run.kind === 'red') say(['Red without any mutation:', ...run.failed].join('\n  '));
     if (run.kind === 'not-run') say(`Did not run without any mutation: ${run.why}`);
