@@ -44,7 +44,7 @@ type Phase = keyof PlaceUse | 'over';
  *                    │    └── host refused: waits in the host's line ────────────────┤
  *                    └─────── backoff ────────────────────────────────────────────────┘
  *
- * The next place goes to the job with the fewest (domain/places.ts). Tasks are pulled, never queued in front of the pool, so an abort has
+ * Jobs take turns, and each may hold its share of the places (domain/places.ts). Tasks are pulled, never queued in front of the pool, so an abort has
  * nothing to hunt for. A watchdog says loudly, and mends, what should not be possible: tasks that wait although they may start.
  */
 @Injectable()
@@ -133,15 +133,14 @@ export class TaskDispatcherService {
     return begun;
   }
 
-  /** The next task that may run, of the job with the fewest places; of several such jobs the one that has waited longest. */
+  /** The next task that may run, of the next job in turn; the job then goes to the end of the line. */
   private pull(now: MonotonicMs): Dispatched | undefined {
     if (this.paused) return undefined;
-    const lanes = [...this.lanes].toSorted(([, a], [, b]) => a.use.reading + a.use.sending - (b.use.reading + b.use.sending));
     const room = { places: this.pool.capacity, busyPerPlace: IN_HAND_PER_PLACE };
-    const busy = lanes.filter(([, lane]) => lane.use.reading + lane.use.sending > 0).length;
-    for (const [jobId, lane] of lanes) {
-      const jobs = lane.use.reading + lane.use.sending > 0 ? busy : busy + 1;
-      if (!mayStart(lane.use, this.use, room, jobs)) continue;
+    const isBusy = ({ use }: JobLane) => use.reading + use.sending > 0;
+    const busy = [...this.lanes.values()].filter(isBusy).length;
+    for (const [jobId, lane] of this.lanes) {
+      if (!mayStart(lane.use, this.use, room, isBusy(lane) ? busy : busy + 1)) continue;
       const next = lane.take(now);
       if (next === undefined) continue;
       this.lanes.delete(jobId);

@@ -42,7 +42,7 @@ onEachClock('the dispatcher', (newClock) => {
       expect(small.results).toHaveLength(6);
     });
 
-    it('go to the job that holds the fewest: files that take long do not crowd out short ones', async () => {
+    it('are held by no job beyond its share for longer than its files take: long ones do not crowd out short ones', async () => {
       add(new Source('long', 100));
       const short = add(new Source('short', 40));
       for (let turn = 0; turn < 40; turn++) await pool.succeed(runningKeys().find((key) => key.startsWith('short')));
