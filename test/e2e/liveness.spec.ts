@@ -95,9 +95,9 @@ describe('a token is kept alive', () => {
     expect(fixture.origin.hitsOf('/busy')).toBe(2);
   });
 
-  it('while a job waits behind a full pool', async () => {
+  it('while a job waits behind another that has all connections of its host', async () => {
     await start();
-    await fixture.startService({ ...ENVIRONMENT, WORKER_POOL_SIZE: '1', TASKS_PER_WORKER: '1', MAX_BATCHES_IN_HAND: '1' });
+    await fixture.startService({ ...ENVIRONMENT, MAX_CONNECTIONS_PER_HOST: '1' });
     const until = performance.now() + LONG_MS;
     const url = fixture.origin.on('/drips', (_request, response) => {
       response.writeHead(200);
