@@ -17,8 +17,9 @@ export class JobLane {
   readonly use: PlaceUse = { reading: 0, sending: 0, silent: 0 };
   /** Tasks that wait out a backoff; they come back by `hold`. */
   backingOff = 0;
-  /** Tasks in a row that the destination refused. */
+  /** Tasks in a row, one after another, that the destination refused, and when it refused the last. */
   refusedByDestination = 0;
+  refusedByDestinationAt: MonotonicMs = 0;
   private sources: { source: TaskSource; inHandSince: MonotonicMs }[] = [];
   private readonly lines = new Map<string | undefined, Dispatched[]>();
   private held = 0;

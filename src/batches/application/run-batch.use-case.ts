@@ -161,6 +161,7 @@ export class RunBatchUseCase {
     await tasks.settled;
     if (tasks.destinationRefusal !== undefined && running.stoppedBecause === undefined) {
       // The files that were refused are counted, as far as this one write says so.
+      await running.stopHeartbeat();
       await running.flush();
       throw new AppError(DESTINATION_REFUSED, tasks.destinationRefusal, { disposition: 'reject' });
     }

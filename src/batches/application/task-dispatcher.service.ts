@@ -201,7 +201,10 @@ export class TaskDispatcherService {
           running.becomes('silent');
           this.fill();
         },
-        onHeard: () => running.becomes('reading'),
+        onHeard: () => {
+          running.becomes('reading');
+          this.fill();
+        },
       },
     );
     running.becomes('over');
@@ -246,7 +249,7 @@ export class TaskDispatcherService {
     this.tools.signs.note();
     const verdict = this.judge.judge(attempt, outcome, now);
     if (!outcome.success) this.notePause(dispatched.host, now);
-    this.noteDestination(dispatched, outcome);
+    this.noteDestination(attempt, outcome, now);
     if (verdict.kind === 'over') this.record(dispatched, outcome, now);
     else if (verdict.inMs > 0) {
       if (!outcome.success && outcome.error.retryAfterMs !== undefined) dispatched.source.onPause(now + verdict.inMs);
@@ -260,11 +263,14 @@ export class TaskDispatcherService {
     if (host !== undefined && until !== undefined) for (const lane of this.lanes.values()) lane.notePause(host, until);
   }
 
-  private noteDestination({ task, source }: Dispatched, outcome: TaskOutcome): void {
+  /** Files that were under way together tell of one moment: only one that started after the last refusal is a further one. */
+  private noteDestination({ dispatched: { task, source }, startedAt }: Try, outcome: TaskOutcome, now: MonotonicMs): void {
     const lane = this.laneOf(task.jobId);
     if (outcome.success) lane.refusedByDestination = 0;
     if (outcome.success || outcome.error.code !== 'DESTINATION_REFUSED') return;
+    if (lane.refusedByDestination > 0 && startedAt < lane.refusedByDestinationAt) return;
     lane.refusedByDestination++;
+    lane.refusedByDestinationAt = now;
     const { message } = outcome.error;
     if (lane.refusedByDestination === 1)
       this.tools.logger.error('The destination of a job refuses what is stored', {

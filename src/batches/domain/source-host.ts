@@ -39,8 +39,8 @@ const NEVER: MonotonicMs = -Infinity;
 /**
  * One host of sources, as this process meets it: how many tasks it gets at once, how many per second, and when none.
  *
- *   refused (429, 503, Retry-After) ─▶ paused, then paced (HostPace); over long transfers: as many at once as it went on serving,
- *                                      one more after each round that it serves
+ *   refused (429, 503, Retry-After) ─▶ paused, then paced (HostPace); over long transfers: as many at once as it went on serving
+ *                                      and one, and one more after each round that it serves
  *   no answer to SILENT_TRIES tries ─▶ a few probes, one every 15 s, until it answers anything
  *   only refusals for 15 minutes, or silence for 5 ─▶ given up: each further refusal or silent try fails what is in hand at that moment
  *
@@ -59,7 +59,8 @@ export class SourceHost {
   /** When the last pause began; lengthening it is no beginning. */
   private pausedSince: MonotonicMs = NEVER;
   private lastStartAt: MonotonicMs = NEVER;
-  private lastServedAt: MonotonicMs = NEVER;
+  /** The latest start of a task that was served. */
+  private lastServedStartAt: MonotonicMs = NEVER;
   private lastAnswerAt: MonotonicMs = NEVER;
   private lastSilenceAt: MonotonicMs = NEVER;
   /** Pauses in a row with nothing served between them, and when the first of them began. */
@@ -120,8 +121,6 @@ export class SourceHost {
   /** Bytes of a file came. */
   serves(now: MonotonicMs): void {
     this.answered(now);
-    this.lastServedAt = now;
-    this.refusals = 0;
     this.refusedSince = undefined;
     this.givenUp = undefined;
   }
@@ -129,6 +128,8 @@ export class SourceHost {
   /** A task that started at `startedAt` got all that it wants of the host: the file, or why there is none. Once for each task. */
   served(startedAt: MonotonicMs, now: MonotonicMs): void {
     this.serves(now);
+    this.refusals = 0;
+    this.lastServedStartAt = Math.max(this.lastServedStartAt, startedAt);
     this.busyShare *= 1 - BUSY_WEIGHT;
     this.pace.served(startedAt, now);
     if (this.running >= Math.floor(this.bearsAtOnce)) this.bearsAtOnce += 1 / this.bearsAtOnce;
@@ -188,13 +189,14 @@ export class SourceHost {
     if (this.refusedSince !== undefined && now - this.reopensAt >= SAME_SERIES_MS) this.refusedSince = undefined;
     this.pausedSince = now;
     this.refusals++;
-    if (this.flowing > 0) this.bearsAtOnce = this.flowing;
+    // One more than that, or a single long transfer would keep every other file away for as long as it takes.
+    if (this.flowing > 0) this.bearsAtOnce = this.flowing + 1;
   }
 
-  /** A file that is refused again although others were served meanwhile is at fault itself; so is one of few. */
+  /** A file that is refused again although requests that began later were served is at fault itself; so is one of few. */
   private isBusy(now: MonotonicMs, lastRefusedAt: MonotonicMs): boolean {
     this.busyShare += BUSY_WEIGHT * (1 - this.busyShare);
-    if (lastRefusedAt !== NEVER && this.lastServedAt > lastRefusedAt) return false;
+    if (lastRefusedAt !== NEVER && this.lastServedStartAt > lastRefusedAt) return false;
     return this.pace.isLimited(now) || this.busyShare > BUSY_SHARE;
   }
 }

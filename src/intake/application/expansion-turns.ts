@@ -93,6 +93,11 @@ class PlacedTurn extends ExpansionTurn {
   private async take(): Promise<void> {
     if (this.hasPlace || this.waits > 0) return;
     if (!(await this.line.whileInLine(this.places.take(this.signal)))) throw interrupted();
+    // The turn may have ended between the grant and this line: nobody else would give the place back.
+    if (this.signal.aborted) {
+      this.places.release();
+      throw interrupted();
+    }
     // Another wait of this turn began, or got its place, while this one stood in line.
     if (this.hasPlace || this.waits > 0) this.places.release();
     else this.hasPlace = true;

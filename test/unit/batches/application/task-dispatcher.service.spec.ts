@@ -354,9 +354,18 @@ onEachClock('the dispatcher', (newClock) => {
     it('is told as an error with the first file, gets one file at a time from then on, and ends the job with the fifth', async () => {
       const source = add(new Source('a', 100));
       const later = add(new Source('a', 100));
-      for (let task = 0; task < 4; task++) await pool.fail(REFUSED);
+      // Four were under way together: they tell of one moment, be it that a policy was just changed.
+      for (let task = 0; task < 4; task++) {
+        await clock.advance(10);
+        await pool.fail(REFUSED);
+      }
+      for (let task = 0; task < 3; task++) {
+        await clock.advance(10);
+        await pool.fail(REFUSED);
+      }
       expect(pool.running).toHaveLength(1);
       expect(source.destinationRefusals).toEqual([]);
+      await clock.advance(10);
       await pool.fail(REFUSED);
       expect([source, later].map(({ destinationRefusals }) => destinationRefusals.length > 0)).toEqual([true, true]);
       expect(logger.events.filter(({ level }) => level === 'error')).toMatchObject([

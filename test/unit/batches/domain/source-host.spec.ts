@@ -61,15 +61,16 @@ describe('a host', () => {
       host.refused(TOO_MANY, 0, 5_000);
       host.leave(false);
     }
-    expect(host.isOpen(600_000)).toBe(false);
-    for (let task = 0; task < 4; task++) {
+    host.enter(600_000);
+    expect(host.isOpen(650_000)).toBe(false);
+    for (let task = 0; task < 5; task++) {
       host.served(0, 60_000);
-      host.leave(true);
-      host.enter(600_000 + task * 10_000);
+      host.leave(task < 4);
+      host.enter(660_000 + task * 10_000);
     }
     host.served(0, 700_000);
-    expect([host.isOpen(700_000), host.running]).toEqual([true, 4]);
-    host.enter(700_000);
+    expect([host.isOpen(720_000), host.running]).toEqual([true, 5]);
+    host.enter(720_000);
     expect(host.isOpen(800_000)).toBe(false);
   });
 });
