@@ -5,4 +5,4 @@ export { TransferPool, type RunTaskOptions } from './application/transfer-pool.p
 export { MAX_RETRY_AFTER_MS } from './domain/http-response.js';
 export { IN_HAND_PER_PLACE } from './domain/places.js';
 export { TransferError } from './domain/transfer-error.js';
-export { type TaskFailure, type TaskOutcome, type TransferTask } from './domain/transfer-task.js';
+export { asksForPatience, type TaskFailure, type TaskOutcome, type TransferTask } from './domain/transfer-task.js';

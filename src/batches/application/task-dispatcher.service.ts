@@ -54,7 +54,6 @@ export class TaskDispatcherService {
   private readonly judge: TryJudge;
   private readonly watchdog: DispatchWatchdog;
   private readonly use: PlaceUse = { reading: 0, sending: 0, silent: 0 };
-  private backingOff = 0;
   private paused = false;
   private idleWaiters: (() => void)[] = [];
   /** The sleep until time opens the next host that tasks wait for. */
@@ -77,7 +76,7 @@ export class TaskDispatcherService {
 
   /** Whether tasks in hand wait out a backoff, a pause of their host or its silence, for a place that exists. */
   get waitsForSources(): boolean {
-    return (this.backingOff > 0 || this.opening !== undefined || this.use.silent > 0) && this.pool.capacity > 0;
+    return (this.backsOff || this.opening !== undefined || this.use.silent > 0) && this.pool.capacity > 0;
   }
 
   /** Whether the job has tasks in hand here and none of them runs: all wait for a host, or for the end of a backoff. */
@@ -100,6 +99,11 @@ export class TaskDispatcherService {
   /** Resolves when no task runs in the pool. */
   async idle(): Promise<void> {
     if (this.runningTasks > 0) await new Promise<void>((resolve) => this.idleWaiters.push(resolve));
+  }
+
+  /** Whether any task waits out a backoff. */
+  private get backsOff(): boolean {
+    return [...this.lanes.values()].some((lane) => lane.backingOff > 0);
   }
 
   private now(): MonotonicMs {
@@ -298,10 +302,8 @@ export class TaskDispatcherService {
     const { signal, jobId } = dispatched.source;
     const lane = this.laneOf(jobId);
     lane.backingOff++;
-    this.backingOff++;
     await this.tools.clock.sleep(waitMs, signal);
     lane.backingOff--;
-    this.backingOff--;
     if (!signal.aborted) lane.hold(dispatched, this.now());
     this.fill();
   }
@@ -315,7 +317,7 @@ export class TaskDispatcherService {
     const started = this.fill();
     if (started > 0) return { started };
     const waiting = [...this.lanes.values()].filter((lane) => lane.hasTasks);
-    const isArmed = this.opening !== undefined || this.backingOff > 0 || this.runningTasks > 0;
+    const isArmed = this.opening !== undefined || this.backsOff || this.runningTasks > 0;
     return waiting.length > 0 && !isArmed && this.pool.capacity > 0 ? { jobsThatWait: waiting.length } : undefined;
   }
 }

@@ -1,5 +1,5 @@
 import { AppLogger, fullJitterMs, Metrics, type MonotonicMs } from '../../shared/index.js';
-import type { TaskFailure, TaskOutcome } from '../../worker-pool/index.js';
+import { asksForPatience, type TaskFailure, type TaskOutcome } from '../../worker-pool/index.js';
 import type { HostGate } from '../domain/host-gate.js';
 import { HOST_PATIENCE_MS, SILENCE_PATIENCE_MS } from '../domain/source-host.js';
 import { FirstOfAKind } from './first-of-a-kind.js';
@@ -44,8 +44,8 @@ export class TryJudge {
     const { error, bytesProcessed } = outcome;
     this.metrics.increment('task_tries_total', { outcome: 'failed', code: error.code });
     if (bytesProcessed === 0) this.noteAnswer(attempt, error, now);
-    const asksForPatience = error.retryable && (error.retryAfterMs !== undefined || error.retryAfterHost !== undefined);
-    const verdict = asksForPatience ? this.judgeRefusal(attempt, error, now) : this.judgeFailure(attempt.dispatched, error);
+    const isRefusal = error.retryable && asksForPatience(error);
+    const verdict = isRefusal ? this.judgeRefusal(attempt, error, now) : this.judgeFailure(attempt.dispatched, error);
     this.tell(attempt.dispatched, error, verdict, now);
     return verdict;
   }

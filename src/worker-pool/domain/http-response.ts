@@ -1,5 +1,5 @@
 import { TransferError } from './transfer-error.js';
-import type { PatienceWish } from './transfer-task.js';
+import { asksForPatience, type PatienceWish } from './transfer-task.js';
 
 const REDIRECT_STATUSES = new Set([301, 302, 303, 307, 308]);
 const RETRYABLE_CLIENT_STATUSES = new Set([408, 425, 429]);
@@ -20,7 +20,7 @@ export function isRetryableStatus(status: number): boolean {
 
 /** The error for any status but 200: a 204 or an unasked 206 is not the file. */
 export function statusError(status: number, wish: PatienceWish = {}): TransferError {
-  const isWait = WAITS_WITH_A_WISH.has(status) && (wish.retryAfterMs !== undefined || wish.retryAfterHost !== undefined);
+  const isWait = WAITS_WITH_A_WISH.has(status) && asksForPatience(wish);
   return new TransferError(`HTTP_${status}`, `the source answered ${status}`, {
     retryable: isWait || isRetryableStatus(status),
     httpStatus: status,

@@ -21,11 +21,6 @@ export class TransferError extends AppError {
     this.retryAfterHost = options.retryAfterHost;
   }
 
-  /** Whether the source said that it wants to be asked later. */
-  get asksForPatience(): boolean {
-    return this.retryAfterMs !== undefined || this.retryAfterHost !== undefined;
-  }
-
   toFailure(): TaskFailure {
     return {
       code: this.code,

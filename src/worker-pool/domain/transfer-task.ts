@@ -38,6 +38,11 @@ export interface PatienceWish {
   retryAfterHost?: string;
 }
 
+/** Whether an answer, or the failure it led to, asks to be asked later. */
+export function asksForPatience(wish: { [Part in keyof PatienceWish]: PatienceWish[Part] | undefined }): boolean {
+  return wish.retryAfterMs !== undefined || wish.retryAfterHost !== undefined;
+}
+
 /** Why a task failed, as data: errors do not survive postMessage. */
 export interface TaskFailure extends PatienceWish {
   /** Stable: `HTTP_404`, `SOURCE_PAUSED` (a redirect led to one of the paused hosts, which was not asked), `SIZE_MISMATCH`, `CHECKSUM_MISMATCH`, `LENGTH_UNKNOWN`, `SOURCE_NOT_ALLOWED`, `TASK_TIMEOUT`, `ABORTED`, `THREAD_LOST` … */

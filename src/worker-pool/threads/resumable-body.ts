@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream';
 import { fullJitterMs, type BackoffPolicy } from '../../shared/index.js';
 import { TransferError } from '../domain/transfer-error.js';
+import { asksForPatience } from '../domain/transfer-task.js';
 import { pause } from './pause.js';
 import { CutBody, readBody, type BodyExpectation } from './source-body.js';
 import type { OpenedSource, SourceOpener } from './source-opener.js';
@@ -93,7 +94,7 @@ export class ResumableBody {
         signal.throwIfAborted();
         if (error === cut || !(error instanceof TransferError)) throw error;
         if (error.disposition !== 'retry') throw cut;
-        if (error.asksForPatience) throw error;
+        if (asksForPatience(error)) throw error;
       } finally {
         clearTimeout(patience);
       }

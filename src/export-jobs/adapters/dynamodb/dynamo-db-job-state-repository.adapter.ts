@@ -12,13 +12,13 @@ import {
 import { encodeBatchCount } from '../../domain/counting.js';
 import type { ActiveStatus, Callback, ExpansionPlan, ExportJobEntity, Finisher, JobOutcome } from '../../domain/export-job.entity.js';
 import { renewUpdate, takeOverUpdate } from './finisher-updates.js';
+import { NAMES, SAME_RUN, STATUS_IS_FINALIZING } from './job-conditions.js';
 import { ROW_VERSION, toJobEntity } from './job-row.schema.js';
 import { JobStatusIndex } from './job-status-index.js';
 import { reopenUpdate } from './reopen-update.js';
 import { UnreadableRows } from './unreadable-rows.js';
 
 // The parts of the conditions; each write below says which race its own closes.
-const SAME_RUN = '#run = :run';
 const STATUS_IS_PROCESSING = '#status = :processing';
 const STATUS_COUNTS = '#status IN (:processing, :downloading)';
 const NO_PLAN_YET = 'attribute_not_exists(totalTasks)';
@@ -26,11 +26,9 @@ const BATCH_NOT_ENDED = '(attribute_not_exists(endedBatches) OR NOT contains(end
 const TOKEN_AS_OBSERVED = 'taskToken = :token';
 const COUNTERS_AS_OBSERVED = 'completedTasks = :completed AND failedTasks = :failed';
 const PROGRESS_AS_OBSERVED = 'lastProgressAt = :progress';
-const STATUS_IS_FINALIZING = '#status = :finalizing';
 const SENT_AS_OBSERVED = 'sentBatches = :observed';
 const ANSWERER_UNKNOWN = 'callback IN (:gone, :unknown)';
 
-const NAMES = { '#status': 'status', '#run': 'run' };
 const COUNTING_VALUES = { ':processing': 'PROCESSING', ':downloading': 'DOWNLOADING' };
 
 export interface JobTableSettings {

@@ -1,14 +1,11 @@
 import type { ConditionalUpdate } from '../../../platform/dynamodb/index.js';
 import type { ExportJobEntity, Finisher } from '../../domain/export-job.entity.js';
+import { NAMES, SAME_RUN, STATUS_IS_FINALIZING } from './job-conditions.js';
 
-const IS_FINALIZING = '#status = :finalizing';
-const SAME_RUN = '#run = :run';
 const FINISHER_AS_OBSERVED = 'finisher.#id = :id AND finisher.seq = :seq';
 const NO_FINISHER = 'attribute_not_exists(finisher)';
 const MY_FINISH = 'finisher.#id = :id';
 const RENEWAL_NOT_OLDER = 'finisher.seq <= :seq';
-
-const NAMES = { '#status': 'status', '#run': 'run' };
 
 type Update = Omit<ConditionalUpdate, 'TableName' | 'Key'>;
 
@@ -16,7 +13,7 @@ type Update = Omit<ConditionalUpdate, 'TableName' | 'Key'>;
 export function takeOverUpdate({ run, finisher }: ExportJobEntity, finisherId: string, now: string): Update {
   return {
     UpdateExpression: 'SET finisher = :successor, updatedAt = :now',
-    ConditionExpression: [IS_FINALIZING, SAME_RUN, finisher === undefined ? NO_FINISHER : FINISHER_AS_OBSERVED].join(' AND '),
+    ConditionExpression: [STATUS_IS_FINALIZING, SAME_RUN, finisher === undefined ? NO_FINISHER : FINISHER_AS_OBSERVED].join(' AND '),
     ExpressionAttributeNames: { ...NAMES, ...(finisher === undefined ? {} : { '#id': 'id' }) },
     ExpressionAttributeValues: {
       ':finalizing': 'FINALIZING',
@@ -32,7 +29,7 @@ export function takeOverUpdate({ run, finisher }: ExportJobEntity, finisherId: s
 export function renewUpdate(run: number, finisher: Finisher, now: string): Update {
   return {
     UpdateExpression: 'SET finisher = :renewed, updatedAt = :now',
-    ConditionExpression: [IS_FINALIZING, SAME_RUN, MY_FINISH, RENEWAL_NOT_OLDER].join(' AND '),
+    ConditionExpression: [STATUS_IS_FINALIZING, SAME_RUN, MY_FINISH, RENEWAL_NOT_OLDER].join(' AND '),
     ExpressionAttributeNames: { ...NAMES, '#id': 'id' },
     ExpressionAttributeValues: {
       ':finalizing': 'FINALIZING',

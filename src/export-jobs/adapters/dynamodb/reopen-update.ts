@@ -2,6 +2,7 @@ import type { ConditionalUpdate } from '../../../platform/dynamodb/index.js';
 import type { Reopening } from '../../application/job-state-repository.port.js';
 import { encodeBatchCount } from '../../domain/counting.js';
 import type { ExportJobEntity } from '../../domain/export-job.entity.js';
+import { NAMES } from './job-conditions.js';
 
 const AS_OBSERVED = '#status = :observed AND #run = :run';
 /** Never out of a life that still counts or answers, even if that is what was observed. */
@@ -28,7 +29,7 @@ export function reopenUpdate(
       (taskToken === undefined ? '' : ', taskToken = :token, attempt = :attempt') +
       ` REMOVE ${FORMER_END}${noneEnded ? ', endedBatches' : ''}`,
     ConditionExpression: [AS_OBSERVED, HAS_ENDED].join(' AND '),
-    ExpressionAttributeNames: { '#status': 'status', '#run': 'run', '#ttl': 'ttl', '#error': 'error' },
+    ExpressionAttributeNames: { ...NAMES, '#ttl': 'ttl', '#error': 'error' },
     ExpressionAttributeValues: {
       ':observed': observed.status,
       ':run': observed.run,

@@ -547,7 +547,7 @@ const PATIENCE: readonly Mutation[] = [
     rule: 'hands on the pause that a source asks for',
     fault: 'a wish without a time burns the resumes',
     file: `${THREADS}/resumable-body.ts`,
-    find: 'if (error.asksForPatience) throw error;',
+    find: 'if (asksForPatience(error)) throw error;',
     replace: 'if (error.retryAfterMs !== undefined) throw error;',
     specs: ON_RESUMABLE,
   },
