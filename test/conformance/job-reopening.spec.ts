@@ -61,7 +61,7 @@ describeJobRepositories((create) => {
     it('is found among the active jobs again', async () => {
       await jobs.reopen(await failed(), COUNTS);
       const listed: string[] = [];
-      for await (const page of jobs.listActive(['PROCESSING'])) listed.push(...page);
+      for await (const { jobIds } of jobs.listActive(['PROCESSING'])) listed.push(...jobIds);
       expect(listed).toContain(jobId);
     });
 

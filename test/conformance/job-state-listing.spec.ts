@@ -14,7 +14,7 @@ describeJobRepositories((create) => {
 
   const activeIds = async () => {
     const ids: string[] = [];
-    for await (const page of jobs.listActive(ACTIVE_STATUSES)) ids.push(...page);
+    for await (const { jobIds } of jobs.listActive(ACTIVE_STATUSES)) ids.push(...jobIds);
     return ids;
   };
 
@@ -36,7 +36,7 @@ describeJobRepositories((create) => {
   it('lists only the statuses asked for', async () => {
     await job.downloading();
     const ids: string[] = [];
-    for await (const page of jobs.listActive(['PROCESSING', 'FINALIZING'])) ids.push(...page);
+    for await (const { jobIds } of jobs.listActive(['PROCESSING', 'FINALIZING'])) ids.push(...jobIds);
     expect(ids).not.toContain(jobId);
   });
 

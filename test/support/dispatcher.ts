@@ -12,6 +12,8 @@ export const SLOW = { code: 'HTTP_503', retryable: true };
 /** A batch of some tasks; its keys are `<job>/<position>`. */
 export class FakeTaskSource implements TaskSource {
   readonly maxConcurrency: number | undefined;
+  run = 1;
+  hasStored = false;
   readonly abort = new AbortController();
   readonly signal = this.abort.signal;
   readonly results: { position: number; result: TaskOutcome; attempts: number }[] = [];

@@ -7,6 +7,7 @@ import type { TaskSource } from './task-source.js';
 /** The tasks of a running batch: hands out what its checkpoint lacks, records what comes back. */
 export class BatchTasks implements TaskSource {
   readonly jobId: string;
+  readonly run: number;
   readonly maxConcurrency: number | undefined;
   readonly signal: AbortSignal;
   /** Resolves when every task is recorded, the work was stopped, or the destination refuses it. */
@@ -20,8 +21,10 @@ export class BatchTasks implements TaskSource {
   constructor(
     private readonly running: RunningBatch,
     private readonly segment: Segment,
+    readonly hasStored: boolean,
   ) {
     this.jobId = running.lease.jobId;
+    this.run = running.lease.run;
     this.maxConcurrency = segment.maxConcurrency;
     this.signal = running.signal;
     this.pending = running.checkpoint.pending().toReversed();

@@ -2,15 +2,16 @@
 const MAX_JOBS = 1_000;
 const MAX_KINDS = 100;
 
-/** Remembers which kinds of trouble were told of which job, so that a thousand failures of one kind are one log line. */
+/** Remembers which kinds of trouble were told of which run of a job, so that a thousand failures of one kind are one log line. */
 export class FirstOfAKind {
   private readonly told = new Map<string, Set<string>>();
 
-  isFirst(jobId: string, kind: string): boolean {
-    const kinds = this.told.get(jobId) ?? new Set<string>();
+  isFirst({ jobId, run }: { jobId: string; run: number }, kind: string): boolean {
+    const key = `${jobId} ${run}`;
+    const kinds = this.told.get(key) ?? new Set<string>();
     // The job that was heard of last is forgotten last.
-    this.told.delete(jobId);
-    this.told.set(jobId, kinds);
+    this.told.delete(key);
+    this.told.set(key, kinds);
     for (const oldest of this.told.keys()) if (this.told.size > MAX_JOBS) this.told.delete(oldest);
     if (kinds.has(kind) || kinds.size >= MAX_KINDS) return false;
     kinds.add(kind);

@@ -1,4 +1,5 @@
 import type { MonotonicMs } from '../../shared/index.js';
+import { DestinationTrust } from '../domain/destination-trust.js';
 import { earliest } from '../domain/earliest.js';
 import { sourceHostOf, type HostGate } from '../domain/host-gate.js';
 import { runningOf, type PlaceUse } from '../domain/places.js';
@@ -17,14 +18,19 @@ export class JobLane {
   readonly use: PlaceUse = { reading: 0, sending: 0, silent: 0 };
   /** Tasks that wait out a backoff; they come back by `hold`. */
   backingOff = 0;
-  /** Tasks in a row, one after another, that the destination refused, and when it refused the last. */
-  refusedByDestination = 0;
-  refusedByDestinationAt: MonotonicMs = 0;
+  /** Of the bucket of the job. */
+  readonly destination: DestinationTrust;
   private sources: { source: TaskSource; inHandSince: MonotonicMs }[] = [];
   private readonly lines = new Map<string | undefined, Dispatched[]>();
   private held = 0;
 
-  constructor(private readonly gate: HostGate) {}
+  /** @param first the batch that opens the lane */
+  constructor(
+    private readonly gate: HostGate,
+    first: TaskSource,
+  ) {
+    this.destination = new DestinationTrust(first.hasStored);
+  }
 
   get isEmpty(): boolean {
     return this.running === 0 && this.backingOff === 0 && !this.hasTasks;
@@ -70,7 +76,7 @@ export class JobLane {
 
   /** The next task that may run now, or whose host was given up. */
   take(now: MonotonicMs): Dispatched | undefined {
-    if (this.running >= this.limit) return undefined;
+    if (this.running >= this.limit || this.destination.opensAt > now) return undefined;
     const held = this.takeHeld(now);
     if (held !== undefined) return held;
     while (this.held < MAX_HELD) {
@@ -81,8 +87,10 @@ export class JobLane {
     return undefined;
   }
 
-  /** When the first host opens that tasks here wait for and that time opens. */
+  /** When time opens what tasks here wait for: their bucket, or the first of their hosts. */
   opensAt(now: MonotonicMs): MonotonicMs | undefined {
+    const { opensAt } = this.destination;
+    if (opensAt > now) return this.hasTasks ? opensAt : undefined;
     return earliest(Array.from(this.lines.keys(), (host) => this.gate.opensAt(host, now)));
   }
 
@@ -93,7 +101,7 @@ export class JobLane {
 
   /** One task at a time once the destination has refused one: more would be downloaded for nothing. */
   private get limit(): number {
-    if (this.refusedByDestination > 0) return 1;
+    if (this.destination.isInDoubt) return 1;
     const [line] = this.lines.values();
     return (this.sources[0] ?? line?.[0])?.source.maxConcurrency ?? Infinity;
   }

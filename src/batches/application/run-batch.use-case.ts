@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { CompleteJobUseCase, CountBatchEndUseCase } from '../../export-jobs/index.js';
+import { CompleteJobUseCase, CountBatchEndUseCase, type ExportJobEntity } from '../../export-jobs/index.js';
 import { AppError, AppLogger, Clock, isRefusedByStore, isRejected, retryUntil, toLoggable, type MonotonicMs } from '../../shared/index.js';
 import type { BatchEntity, Lease } from '../domain/batch.entity.js';
 import { Checkpoint } from '../domain/checkpoint.js';
@@ -73,7 +73,7 @@ export class RunBatchUseCase {
       return 'dropped';
     }
     const running = this.hold(claim.batch, claimedAt);
-    const outcome = this.runClaimed(running, claim.batch, claim.job.destination.bucket);
+    const outcome = this.runClaimed(running, claim.batch, claim.job);
     this.inHand.set(running, outcome);
     this.services.metrics.gauge('batches_running', this.inHand.size);
     try {
@@ -129,16 +129,16 @@ export class RunBatchUseCase {
     return running;
   }
 
-  private async runClaimed(running: RunningBatch, batch: BatchEntity, bucket: string): Promise<RunOutcome> {
+  private async runClaimed(running: RunningBatch, batch: BatchEntity, job: ExportJobEntity): Promise<RunOutcome> {
     running.startHeartbeat();
     try {
       const caughtUp = await this.insist(running, () =>
         this.services.counter.countUp(batch.jobId, running.lease, running.checkpoint.flushable(), false),
       );
       if (caughtUp?.kind === 'stop') running.stop('job-over');
-      const segment = await this.insist(running, () => this.segmentOf(batch, bucket, running.signal));
+      const segment = await this.insist(running, () => this.segmentOf(batch, job.destination.bucket, running.signal));
       if (segment === undefined) return await this.close(running);
-      return await this.work(running, segment);
+      return await this.work(running, segment, job.completedTasks > 0);
     } catch (error) {
       if (!isRejected(error)) throw error;
       running.stop('job-over');
@@ -155,8 +155,8 @@ export class RunBatchUseCase {
     return segment;
   }
 
-  private async work(running: RunningBatch, segment: Segment): Promise<RunOutcome> {
-    const tasks = new BatchTasks(running, segment);
+  private async work(running: RunningBatch, segment: Segment, hasStored: boolean): Promise<RunOutcome> {
+    const tasks = new BatchTasks(running, segment, hasStored);
     this.dispatcher.add(tasks);
     await tasks.settled;
     if (tasks.destinationRefusal !== undefined && running.stoppedBecause === undefined) {

@@ -6,6 +6,7 @@ import { HostGate } from '../domain/host-gate.js';
 import { mayStart, runningOf, type PlaceUse } from '../domain/places.js';
 import { HOST_PATIENCE_MS, SILENCE_PATIENCE_MS, type GivenUp } from '../domain/source-host.js';
 import { DispatchWatchdog, type DispatchFault } from './dispatch-watchdog.js';
+import { HeldPlace } from './held-place.js';
 import { JobLane } from './job-lane.js';
 import type { Dispatched, TaskSource, Try } from './task-source.js';
 import { TryJudge } from './try-judge.js';
@@ -13,16 +14,19 @@ import { WorkSigns } from './work-signs.js';
 
 /** A timer that is later than this has been lost. */
 const LATE_TIMER_MS = 5_000;
-/** Files in a row that their destination refuses before no more of the job are brought. */
-const MAX_DESTINATION_REFUSALS = 5;
 
-const GIVEN_UP: Record<GivenUp, TaskOutcome> = {
+const GIVEN_UP: Record<GivenUp, FailedOutcome> = {
   refuses: unasked(
     'SOURCE_REFUSES',
     `for ${HOST_PATIENCE_MS / 60_000} minutes its host has served nothing and only asked to come back later`,
   ),
-  silent: unasked('SOURCE_SILENT', `for ${SILENCE_PATIENCE_MS / 60_000} minutes its host has answered nothing at all`),
+  silent: unasked(
+    'SOURCE_SILENT',
+    `for ${SILENCE_PATIENCE_MS / 60_000} minutes its host has answered nothing at all, or could not be reached`,
+  ),
 };
+
+type FailedOutcome = Extract<TaskOutcome, { success: false }>;
 
 export interface DispatcherTools {
   signs: WorkSigns;
@@ -30,9 +34,6 @@ export interface DispatcherTools {
   logger: AppLogger;
   metrics: Metrics;
 }
-
-/** What a running task takes up: one of the three, or nothing any more. */
-type Phase = keyof PlaceUse | 'over';
 
 /*
  * Feeds the pool. Each change (a batch comes or goes, a task ends, its source has been read, falls silent or is heard again, time opens a
@@ -85,7 +86,7 @@ export class TaskDispatcherService {
   }
 
   add(source: TaskSource): void {
-    this.laneOf(source.jobId).add(source, this.now());
+    this.laneOf(source).add(source, this.now());
     source.signal.addEventListener('abort', () => this.remove(source), { once: true });
     this.fill();
   }
@@ -110,9 +111,9 @@ export class TaskDispatcherService {
     return this.tools.clock.monotonicMs();
   }
 
-  private laneOf(jobId: string): JobLane {
-    const lane = this.lanes.get(jobId) ?? new JobLane(this.gate);
-    this.lanes.set(jobId, lane);
+  private laneOf(source: TaskSource): JobLane {
+    const lane = this.lanes.get(source.jobId) ?? new JobLane(this.gate, source);
+    this.lanes.set(source.jobId, lane);
     return lane;
   }
 
@@ -129,7 +130,7 @@ export class TaskDispatcherService {
       begun++;
       const givenUp = this.gate.givenUpSince(next.host, next.inHandSince);
       if (givenUp === undefined) void this.run(next, now);
-      else this.record(next, GIVEN_UP[givenUp], now);
+      else this.giveUp(next, GIVEN_UP[givenUp], now);
     }
     for (const [jobId, lane] of this.lanes) if (lane.isEmpty) this.lanes.delete(jobId);
     this.arm(now);
@@ -142,9 +143,12 @@ export class TaskDispatcherService {
     if (this.paused) return undefined;
     const room = { places: this.pool.capacity, busyPerPlace: IN_HAND_PER_PLACE };
     const isBusy = ({ use }: JobLane) => use.reading + use.sending > 0;
-    const busy = [...this.lanes.values()].filter(isBusy).length;
+    const lanes = [...this.lanes.values()];
+    const busy = lanes.filter(isBusy).length;
+    const running = lanes.filter((lane) => lane.running > 0).length;
     for (const [jobId, lane] of this.lanes) {
-      if (!mayStart(lane.use, this.use, room, isBusy(lane) ? busy : busy + 1)) continue;
+      const jobs = { busy: isBusy(lane) ? busy : busy + 1, running: lane.running > 0 ? running : running + 1 };
+      if (!mayStart(lane.use, this.use, room, jobs)) continue;
       const next = lane.take(now);
       if (next === undefined) continue;
       this.lanes.delete(jobId);
@@ -184,66 +188,41 @@ export class TaskDispatcherService {
     dispatched.startedAt ??= startedAt;
     dispatched.attempts++;
     gate.enter(host, startedAt);
-    const running = this.takePlace(this.laneOf(task.jobId), host);
+    const place = new HeldPlace(gate, host, [this.use, this.laneOf(source).use]);
     const pausedHosts = gate.paused(startedAt);
     const outcome = await this.pool.run(
       { ...task, ...(pausedHosts.length === 0 ? {} : { pausedHosts }), attempt: dispatched.attempts },
       {
         signal: source.signal,
         onProgress: () => {
+          const wasSilent = gate.isSilent(host);
           gate.serves(host, this.now());
-          running.flows();
+          place.flows();
           this.tools.signs.note();
           source.onProgress();
+          // It has all of its connections again.
+          if (wasSilent) this.fill();
         },
         onRead: () => {
           judge.served(attempt, this.now());
-          running.becomes('sending');
+          place.becomes('sending');
           this.fill();
         },
         onSilent: () => {
-          running.becomes('silent');
+          place.becomes('silent');
           this.fill();
         },
         onHeard: () => {
-          running.becomes('reading');
+          gate.answered(host, this.now());
+          place.becomes('reading');
           this.fill();
         },
       },
     );
-    running.becomes('over');
+    place.becomes('over');
     this.settle(attempt, outcome);
     this.fill();
     if (this.runningTasks === 0) for (const wake of this.idleWaiters.splice(0)) wake();
-  }
-
-  /** A place, and a connection of the host, which is given back when the source has been read. */
-  private takePlace(lane: JobLane, host: string | undefined): { flows: () => void; becomes: (next: Phase) => void } {
-    let phase: Phase = 'reading';
-    let isFlowing = false;
-    const count = (by: 1 | -1) => {
-      if (phase === 'over') return;
-      this.use[phase] += by;
-      lane.use[phase] += by;
-    };
-    const hasConnection = () => phase === 'reading' || phase === 'silent';
-    count(1);
-    return {
-      flows: () => {
-        if (isFlowing || !hasConnection()) return;
-        isFlowing = true;
-        this.gate.flows(host);
-      },
-      becomes: (next) => {
-        // A message may be late: what has been read falls silent no more, and what is over is over.
-        if (phase === 'over' || (phase === 'sending' && next !== 'over')) return;
-        const hadConnection = hasConnection();
-        count(-1);
-        phase = next;
-        count(1);
-        if (hadConnection && !hasConnection()) this.gate.leave(host, isFlowing);
-      },
-    };
   }
 
   private settle(attempt: Try, outcome: TaskOutcome): void {
@@ -258,7 +237,7 @@ export class TaskDispatcherService {
     else if (verdict.inMs > 0) {
       if (!outcome.success && outcome.error.retryAfterMs !== undefined) dispatched.source.onPause(now + verdict.inMs);
       void this.backOff(dispatched, verdict.inMs);
-    } else if (!dispatched.source.signal.aborted) this.laneOf(dispatched.source.jobId).hold(dispatched, now);
+    } else if (!dispatched.source.signal.aborted) this.laneOf(dispatched.source).hold(dispatched, now);
   }
 
   /** Who waits for a host that is paused says so: it is not taken for one that hangs. */
@@ -267,23 +246,20 @@ export class TaskDispatcherService {
     if (host !== undefined && until !== undefined) for (const lane of this.lanes.values()) lane.notePause(host, until);
   }
 
-  /** Files that were under way together tell of one moment: only one that started after the last refusal is a further one. */
   private noteDestination({ dispatched: { task, source }, startedAt }: Try, outcome: TaskOutcome, now: MonotonicMs): void {
-    const lane = this.laneOf(task.jobId);
-    if (outcome.success) lane.refusedByDestination = 0;
+    const lane = this.laneOf(source);
+    if (outcome.success) lane.destination.took();
     if (outcome.success || outcome.error.code !== 'DESTINATION_REFUSED') return;
-    if (lane.refusedByDestination > 0 && startedAt < lane.refusedByDestinationAt) return;
-    lane.refusedByDestination++;
-    lane.refusedByDestinationAt = now;
-    const { message } = outcome.error;
-    if (lane.refusedByDestination === 1)
-      this.tools.logger.error('The destination of a job refuses what is stored', {
-        jobId: task.jobId,
-        bucket: task.s3Bucket,
-        reason: message,
-      });
-    if (lane.refusedByDestination >= MAX_DESTINATION_REFUSALS)
-      for (const batch of lane.batches().add(source)) batch.onDestinationRefused(message);
+    const { message: reason } = outcome.error;
+    if (lane.destination.refused(startedAt, now))
+      this.tools.logger.error('The destination of a job refuses what is stored', { jobId: task.jobId, bucket: task.s3Bucket, reason });
+    if (lane.destination.isRefusing) for (const batch of lane.batches().add(source)) batch.onDestinationRefused(reason);
+  }
+
+  /** The task is not run: its host was given up while it waited. */
+  private giveUp(dispatched: Dispatched, outcome: FailedOutcome, now: MonotonicMs): void {
+    this.judge.tellGivenUp(dispatched, outcome.error);
+    this.record(dispatched, outcome, now);
   }
 
   private record({ source, position, attempts, startedAt }: Dispatched, outcome: TaskOutcome, now: MonotonicMs): void {
@@ -299,8 +275,8 @@ export class TaskDispatcherService {
   }
 
   private async backOff(dispatched: Dispatched, waitMs: number): Promise<void> {
-    const { signal, jobId } = dispatched.source;
-    const lane = this.laneOf(jobId);
+    const { signal } = dispatched.source;
+    const lane = this.laneOf(dispatched.source);
     lane.backingOff++;
     await this.tools.clock.sleep(waitMs, signal);
     lane.backingOff--;
@@ -322,6 +298,6 @@ export class TaskDispatcherService {
   }
 }
 
-function unasked(code: string, message: string): TaskOutcome {
+function unasked(code: string, message: string): FailedOutcome {
   return { success: false, bytesProcessed: 0, error: { code, message, retryable: true } };
 }

@@ -4,8 +4,12 @@ import type { TaskOutcome, TransferTask } from '../../worker-pool/index.js';
 /** The tasks of one batch, as their batch hands them out. */
 export interface TaskSource {
   readonly jobId: string;
+  /** Of the job. */
+  readonly run: number;
   /** At most this many tasks of the job at once in this process. */
   readonly maxConcurrency: number | undefined;
+  /** The bucket of the job has taken files of it before this batch came. */
+  readonly hasStored: boolean;
   readonly signal: AbortSignal;
   /** The next task that has not been handed out, or `undefined`. */
   next(): { position: number; task: Omit<TransferTask, 'attempt'> } | undefined;
@@ -28,12 +32,12 @@ export interface Dispatched {
   /** When its batch came into hand. */
   inHandSince: MonotonicMs;
   attempts: number;
-  /** Attempts that say nothing about this file, because its host refused everybody, or the file was not ready. */
+  /** Attempts that say nothing about this file, because its host refused everybody or could not be reached, or the file was not ready. */
   pardoned: number;
   mismatches: number;
   /** When its first attempt started. */
   startedAt: MonotonicMs | undefined;
-  /** When it was refused first, and last. */
+  /** When it was refused first, and when it was refused, or its host could not be reached, last. */
   refusedSince: MonotonicMs | undefined;
   refusedAt: MonotonicMs | undefined;
 }

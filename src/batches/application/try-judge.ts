@@ -11,8 +11,10 @@ const MAX_MISMATCHES = 2;
 const MISMATCHES = new Set(['CHECKSUM_MISMATCH', 'UPLOAD_MISMATCH']);
 /** Our own store is away or slows us down: no fault of the file, and it passes. Minutes of patience instead of seconds. */
 const STORE_PATIENCE = 3;
+/** A host that restarts refuses connections within milliseconds: four tries of a file would be over before it is back. */
+const UNREACHABLE = 'SOURCE_UNREACHABLE';
 /** What a try ends with when its source has not answered at all. */
-const SILENCES = new Set(['CONNECT_TIMEOUT', 'HEADERS_TIMEOUT', 'SOURCE_STALLED']);
+const SILENCES = new Set(['CONNECT_TIMEOUT', 'HEADERS_TIMEOUT', 'SOURCE_STALLED', UNREACHABLE]);
 const HTTP_TOO_MANY_REQUESTS = 429;
 
 /** What follows from a try. `again`: after `inMs`; with 0 as soon as its host is open. */
@@ -43,9 +45,7 @@ export class TryJudge {
     }
     const { error, bytesProcessed } = outcome;
     this.metrics.increment('task_tries_total', { outcome: 'failed', code: error.code });
-    if (bytesProcessed === 0) this.noteAnswer(attempt, error, now);
-    const isRefusal = error.retryable && asksForPatience(error);
-    const verdict = isRefusal ? this.judgeRefusal(attempt, error, now) : this.judgeFailure(attempt.dispatched, error);
+    const verdict = this.judgeError(attempt, error, bytesProcessed === 0 ? this.noteAnswer(attempt, error, now) : 'file', now);
     this.tell(attempt.dispatched, error, verdict, now);
     return verdict;
   }
@@ -57,17 +57,32 @@ export class TryJudge {
     this.gate.served(attempt.dispatched.host, attempt.startedAt, now);
   }
 
-  private noteAnswer(attempt: Try, { code, httpStatus, retryable }: TaskFailure, now: MonotonicMs): void {
-    const { host } = attempt.dispatched;
-    if (SILENCES.has(code)) this.gate.keptSilent(host, attempt.startedAt, now);
-    else if (code !== `HTTP_${httpStatus}`) return;
-    else if (retryable) this.gate.answered(host, now);
-    else this.served(attempt, now);
+  /** Tells the gate what the try says of its host. @returns whose fault the failure may be */
+  private noteAnswer(attempt: Try, { code, httpStatus, retryable }: TaskFailure, now: MonotonicMs): 'host' | 'file' {
+    const { host, refusedAt } = attempt.dispatched;
+    if (SILENCES.has(code)) return this.gate.keptSilent(host, attempt.startedAt, now, refusedAt);
+    if (code === `HTTP_${httpStatus}` && retryable) this.gate.answered(host, now);
+    else if (code === `HTTP_${httpStatus}`) this.served(attempt, now);
+    return 'file';
+  }
+
+  private judgeError(attempt: Try, error: TaskFailure, whose: 'host' | 'file', now: MonotonicMs): Verdict {
+    if (error.retryable && asksForPatience(error)) return this.judgeRefusal(attempt, error, now);
+    return error.code === UNREACHABLE && whose === 'host'
+      ? this.pardon(attempt.dispatched, now)
+      : this.judgeFailure(attempt.dispatched, error);
   }
 
   private judgeFailure(dispatched: Dispatched, error: TaskFailure): Verdict {
     if (!this.mayTryAgain(dispatched, error)) return OVER;
     return { kind: 'again', inMs: fullJitterMs(BACKOFF, dispatched.attempts - dispatched.pardoned) };
+  }
+
+  /** Its host could not be reached, by nobody: the file fails with all others once that has been so for SILENCE_PATIENCE_MS. */
+  private pardon(dispatched: Dispatched, now: MonotonicMs): Verdict {
+    dispatched.pardoned++;
+    dispatched.refusedAt = now;
+    return { kind: 'again', inMs: fullJitterMs(BACKOFF, dispatched.attempts) };
   }
 
   private judgeRefusal({ dispatched, startedAt }: Try, error: TaskFailure, now: MonotonicMs): Verdict {
@@ -93,10 +108,21 @@ export class TryJudge {
     return error.retryable && counted < (error.code === 'UPLOAD_FAILED' ? this.taskMaxAttempts * STORE_PATIENCE : this.taskMaxAttempts);
   }
 
+  /** The first file of a job and host that is not even asked, because its host was given up: so are all others that are in hand for it. */
+  tellGivenUp({ source, task, host }: Dispatched, { code, message }: TaskFailure): void {
+    if (!this.told.isFirst(source, `${host ?? ''} ${code}`)) return;
+    this.logger.warn('A host was given up: what is in hand for it fails without being asked again', {
+      jobId: task.jobId,
+      ...(host === undefined ? {} : { host }),
+      code,
+      reason: message,
+    });
+  }
+
   private tell(dispatched: Dispatched, error: TaskFailure, verdict: Verdict, now: MonotonicMs): void {
-    const { task, host, attempts } = dispatched;
+    const { source, task, host, attempts } = dispatched;
     const kind = this.gate.isSilent(host) ? 'silent' : error.code;
-    if (!this.told.isFirst(task.jobId, `${host ?? ''} ${kind}`)) return;
+    if (!this.told.isFirst(source, `${host ?? ''} ${kind}`)) return;
     this.logger.warn('A try of a file failed; more of this kind for this job and host are only counted (task_tries_total)', {
       jobId: task.jobId,
       taskId: task.taskId,

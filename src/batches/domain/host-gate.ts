@@ -81,9 +81,10 @@ export class HostGate {
     return this.hostOf(name).refused(refusal, startedAt, now, lastRefusedAt);
   }
 
-  keptSilent(name: string | undefined, startedAt: MonotonicMs, now: MonotonicMs): void {
+  /** As SourceHost. */
+  keptSilent(name: string | undefined, startedAt: MonotonicMs, now: MonotonicMs, lastSilentAt?: MonotonicMs): 'host' | 'file' {
     this.forgetIdle(now);
-    if (name !== undefined) this.hostOf(name).keptSilent(startedAt, now);
+    return name === undefined ? 'file' : this.hostOf(name).keptSilent(startedAt, now, lastSilentAt);
   }
 
   /** Whether, and why, the host was given up after a task for it came into hand. */

@@ -15,7 +15,7 @@ export interface PlaceUse {
 
 /** Silent tasks cost a connection and little else. */
 const SILENT_PER_PLACE = 4;
-/** All together, whatever their state: past it each job has one task at a time. Only many jobs at once come near it. */
+/** All together, whatever their state: past it each job gets its share of the places and no more. */
 const RUNNING_PER_PLACE = 8;
 
 /**
@@ -23,18 +23,18 @@ const RUNNING_PER_PLACE = 8;
  * then starts beyond the places: those who hold more than their share may read for hours, and nobody waits for another job.
  *
  * @param busyPerPlace tasks that are read or on their way to S3, for each place: more would pile up in front of a slow S3
- * @param jobs those with running tasks, this one included
+ * @param jobs those that hold a place, and those with running tasks of whatever state; this one included in both
  */
 export function mayStart(
   job: PlaceUse,
   all: PlaceUse,
   { places, busyPerPlace }: { places: number; busyPerPlace: number },
-  jobs: number,
+  jobs: { busy: number; running: number },
 ): boolean {
-  if (runningOf(all) >= places * RUNNING_PER_PLACE && runningOf(job) > 0) return false;
-  if (job.silent >= shareOf(places * SILENT_PER_PLACE, jobs)) return false;
+  if (job.silent >= shareOf(places * SILENT_PER_PLACE, jobs.running)) return false;
+  const isBelowShare = job.reading + job.sending < shareOf(places, jobs.busy);
   const isFree = all.reading < places && all.reading + all.sending < places * busyPerPlace;
-  return isFree || job.reading + job.sending < shareOf(places, jobs);
+  return isBelowShare || (isFree && runningOf(all) < places * RUNNING_PER_PLACE);
 }
 
 export function runningOf({ reading, sending, silent }: PlaceUse): number {

@@ -155,14 +155,17 @@ export class SourceHost {
     return 'host';
   }
 
-  /** A try that started at `startedAt` ended without any answer. */
-  keptSilent(startedAt: MonotonicMs, now: MonotonicMs): void {
-    // It has answered others meanwhile: then it is this file.
-    if (this.lastAnswerAt > startedAt) return;
+  /**
+   * A try that started at `startedAt` ended without any answer. @param lastSilentAt when the same file met none before
+   * @returns `host`: it has answered nobody meanwhile, and the file is not to blame · `file`: it has answered others
+   */
+  keptSilent(startedAt: MonotonicMs, now: MonotonicMs, lastSilentAt = startedAt): 'host' | 'file' {
+    if (this.lastAnswerAt > startedAt) return 'file';
     this.silentTries++;
     this.lastSilenceAt = now;
     this.silentSince ??= startedAt;
     if (this.isSilent && now - this.silentSince >= SILENCE_PATIENCE_MS) this.givenUp = { at: now, why: 'silent' };
+    return this.lastAnswerAt > lastSilentAt ? 'file' : 'host';
   }
 
   /** Whether, and why, the host was given up after a task for it came into hand. */

@@ -23,7 +23,7 @@ async function cancelJob(cli: Cli, jobId: string, { reason, json }: { reason: st
       await cli.interruptible((signal) => {
         // Settling waits for Step Functions as long as it takes; after Ctrl-C the service goes on with it.
         signal.addEventListener('abort', () => void completeJob.stop(), { once: true });
-        return cancelJob.cancel(jobId, reason, tellOnce(cli, jobId));
+        return cancelJob.cancel(jobId, reason, tellOfWait(cli, jobId));
       });
     const job = (await jobs.find(jobId)) ?? before;
     const cancelled = (job.outcome?.status ?? job.status) === 'CANCELLED';
@@ -36,14 +36,22 @@ async function cancelJob(cli: Cli, jobId: string, { reason, json }: { reason: st
   });
 }
 
+/** In looks, one each second: a finisher that has died would have been replaced by then. */
+const LONG_WAIT = 120;
+
 /** The wait may take a minute, when the finisher has died, or as long as Step Functions is out. */
-function tellOnce(cli: Cli, jobId: string): () => void {
-  let told = false;
+function tellOfWait(cli: Cli, jobId: string): () => void {
+  let looks = 0;
   return () => {
-    if (!told)
+    looks++;
+    if (looks === 1)
       cli.tell(
         `Job ${jobId} is being answered already: waiting for its end; after a minute without a sign of life this command answers it`,
       );
-    told = true;
+    if (looks === LONG_WAIT)
+      cli.tell(
+        `Job ${jobId} is still being answered: its finisher lives, and something keeps it from the end. The log of the coordinators says ` +
+          'what (settle_failure_total counts it). Ctrl-C is safe: the job ends without this command',
+      );
   };
 }

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { AppLogger, Clock, Metrics, newId, toLoggable, type LogFields, type MonotonicMs } from '../../shared/index.js';
+import { AppLogger, Clock, fullJitterMs, Metrics, newId, toLoggable, type LogFields, type MonotonicMs } from '../../shared/index.js';
 import { FINALIZING_STUCK_MS } from '../domain/decide-heartbeat.js';
 import { isTerminal, type ExportJobEntity, type JobError, type JobOutcome } from '../domain/export-job.entity.js';
 import { JobStateVO } from '../domain/job-state.vo.js';
@@ -14,6 +14,8 @@ import { SettleTokenService } from './settle-token.service.js';
 
 /** Between two looks at a job that another finisher answers. */
 const LOOK_AGAIN_MS = 1_000;
+/** Before the next attempt on a row that changed between look and write. */
+const BUSY_ROW = { baseMs: 20, capMs: 1_000 };
 
 /*
  * PROCESSING ─▶ DOWNLOADING ─▶ FINALIZING(outcome) ─▶ COMPLETED | FAILED | CANCELLED
@@ -128,7 +130,9 @@ export class CompleteJobUseCase {
       await running.catch(() => undefined);
     return this.once(jobId, async () => {
       let run: number | undefined;
-      for (;;) {
+      for (let round = 0; ; round++) {
+        // Once more at once; but its counters may move all the time.
+        if (round > 1) await this.clock.sleep(fullJitterMs(BUSY_ROW, round - 1));
         const job = await this.jobs.find(jobId);
         if (job === undefined || isTerminal(job.status)) return 'ended';
         // Ended by someone else and reopened since the first look: the failure is not about that life of it.

@@ -27,6 +27,8 @@ export interface HeartbeatTurn {
 
 interface Look {
   active: number;
+  /** Of the active ones: those whose batches are run. A job whose list is read, or which is being answered, takes no batches. */
+  downloading: number;
   mine: ExportJobEntity[];
 }
 
@@ -186,7 +188,7 @@ export class HeartbeatOrchestratorService {
     const late = limitMs === Infinity ? [] : [this.clock.sleep(limitMs, inTime.signal).then(() => 'late' as const)];
     const outcome = await Promise.race([this.looking, ...late]);
     inTime.abort();
-    const known = this.lastLook ?? { active: 0, mine: [] };
+    const known = this.lastLook ?? { active: 0, downloading: 0, mine: [] };
     if (outcome !== 'done')
       this.logger.error('Active jobs could not be read in time; those of the last look are beaten', {
         jobs: known.mine.length,
@@ -200,7 +202,7 @@ export class HeartbeatOrchestratorService {
       const look = await this.look();
       this.seen.look(look.mine, this.clock.monotonicMs());
       this.lastLook = look;
-      this.window.noteActiveJobs(look.active);
+      this.window.noteDownloadingJobs(look.downloading);
       return 'done';
     } catch (error) {
       return { error: toLoggable(error) };
@@ -211,12 +213,14 @@ export class HeartbeatOrchestratorService {
     const coordinators = this.coordinators.list();
     const mine: ExportJobEntity[] = [];
     let active = 0;
-    for await (const page of this.jobs.listActive(ACTIVE_STATUSES)) {
-      active += page.length;
-      const owned = page.filter((jobId) => ownerOf(jobId, coordinators) === this.coordinators.self);
+    let downloading = 0;
+    for await (const { status, jobIds } of this.jobs.listActive(ACTIVE_STATUSES)) {
+      active += jobIds.length;
+      if (status === 'DOWNLOADING') downloading += jobIds.length;
+      const owned = jobIds.filter((jobId) => ownerOf(jobId, coordinators) === this.coordinators.self);
       mine.push(...(await this.jobs.findMany(owned)));
     }
-    return { active, mine };
+    return { active, downloading, mine };
   }
 
   private beginFinish(job: ExportJobEntity): boolean {

@@ -44,6 +44,12 @@ export interface Reopening extends ReopenedCounts {
   taskToken?: string;
 }
 
+/** Ids of jobs that are, or a moment ago were, in that status. */
+export interface ActiveJobs {
+  status: ActiveStatus;
+  jobIds: string[];
+}
+
 /**
  * The rows of export jobs. Every write is one conditional write; a write whose answer was lost throws, and its caller
  * reads again. Reads are consistent, except `listActive`, which finds candidates in an index that lags.
@@ -53,8 +59,8 @@ export abstract class JobStateRepositoryPort {
   abstract createIfAbsent(job: NewJob): Promise<{ kind: 'created' | 'exists'; job: ExportJobEntity }>;
   abstract find(jobId: string): Promise<ExportJobEntity | undefined>;
   abstract findMany(jobIds: readonly string[]): Promise<ExportJobEntity[]>;
-  /** Ids of jobs that are, or a moment ago were, in one of these statuses. */
-  abstract listActive(statuses: readonly ActiveStatus[]): AsyncIterable<string[]>;
+  /** Jobs that are, or a moment ago were, in one of these statuses, page by page. */
+  abstract listActive(statuses: readonly ActiveStatus[]): AsyncIterable<ActiveJobs>;
 
   /** IF PROCESSING, same run, no plan yet: of two expanders with different ideas one wins. No batch is due yet. */
   abstract recordPlan(jobId: string, run: number, plan: ExpansionPlan): Promise<ConditionalWrite>;

@@ -5,19 +5,19 @@ import { LiveCoordinatorsPort } from './live-coordinators.port.js';
 /** How many batches of a job may be out, by what this process knows of the fleet and of the other jobs. Asking costs nothing. */
 @Injectable()
 export class JobWindowService {
-  private activeJobs = 1;
+  private downloadingJobs = 1;
 
   constructor(
     private readonly limits: WindowLimits,
     private readonly coordinators: LiveCoordinatorsPort,
   ) {}
 
-  /** How many jobs are active, whoever looks after them. */
-  noteActiveJobs(count: number): void {
-    this.activeJobs = count;
+  /** How many jobs have batches to run, whoever looks after them. */
+  noteDownloadingJobs(count: number): void {
+    this.downloadingJobs = count;
   }
 
   get size(): number {
-    return windowSize(this.limits, this.coordinators.list().length, this.activeJobs);
+    return windowSize(this.limits, this.coordinators.list().length, this.downloadingJobs);
   }
 }

@@ -19,10 +19,10 @@ export interface WindowLimits {
   maxInHandTotal: number;
 }
 
-/** What the fleet takes in of one job, or the job's share of all that it takes in, where many jobs are active. At least one. */
-export function windowSize({ maxInHand, maxInHandTotal }: WindowLimits, coordinators: number, activeJobs: number): number {
+/** What the fleet takes in of one job, or the job's share of all that it takes in, where many jobs download. At least one. */
+export function windowSize({ maxInHand, maxInHandTotal }: WindowLimits, coordinators: number, downloadingJobs: number): number {
   const fleet = Math.max(1, coordinators);
-  const share = Math.floor((maxInHandTotal * fleet) / Math.max(1, activeJobs));
+  const share = Math.floor((maxInHandTotal * fleet) / Math.max(1, downloadingJobs));
   return Math.min(maxInHand * fleet, Math.max(1, share));
 }
 

@@ -22,6 +22,9 @@ const CERTIFICATE_CODES = new Set([
   'ERR_TLS_CERT_ALTNAME_FORMAT',
 ]);
 
+/** No connection came about, and one may in a while: a host that restarts, a route or a name server that is away. */
+const UNREACHABLE_CODES = new Set(['ECONNREFUSED', 'EHOSTUNREACH', 'EHOSTDOWN', 'ENETUNREACH', 'ENETDOWN', 'ETIMEDOUT', 'EAI_AGAIN']);
+
 /** A connection that ended before any answer: it was probably kept alive for too long. */
 export function isReset(error: unknown): boolean {
   return RESETS.has(codeOf(error));
@@ -38,6 +41,7 @@ export function requestError(error: unknown): TransferError {
   if (code.startsWith('CERT_') || CERTIFICATE_CODES.has(code))
     return lasting('SOURCE_CERTIFICATE', `the certificate of the source is not trusted (${code})`);
   if (isNoHttp(error)) return lasting('SOURCE_PROTOCOL', `the source answered what is no usable HTTP (${code})`);
+  if (UNREACHABLE_CODES.has(code)) return passing('SOURCE_UNREACHABLE', `the host cannot be reached (${code})`);
   return passing('SOURCE_CONNECTION', `the connection failed (${code})`);
 }
 

@@ -279,7 +279,7 @@ describe('a transfer', () => {
       const url = bench.origin.file('/file', HELLO);
       await bench.origin.close();
       const outcome = await run(pool, bench.task(url));
-      expect(outcome).toMatchObject({ success: false, error: { code: 'SOURCE_CONNECTION', retryable: true } });
+      expect(outcome).toMatchObject({ success: false, error: { code: 'SOURCE_UNREACHABLE', retryable: true } });
       expect(JSON.stringify(outcome)).not.toContain('127.0.0.1');
     });
 

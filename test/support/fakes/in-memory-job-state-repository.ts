@@ -1,4 +1,5 @@
 import {
+  type ActiveJobs,
   JobStateRepositoryPort,
   type Answered,
   type ConditionalWrite,
@@ -75,9 +76,12 @@ export class InMemoryJobStateRepository extends JobStateRepositoryPort {
     return this.gate.pass('findMany', () => [...new Set(jobIds)].flatMap((jobId) => this.rows.get(jobId) ?? []));
   }
 
-  async *listActive(statuses: readonly ActiveStatus[]): AsyncIterable<string[]> {
-    const ids = await this.gate.pass('listActive', () => this.#active(statuses).map((job) => job.jobId));
-    for (let first = 0; first < ids.length; first += PAGE) yield ids.slice(first, first + PAGE);
+  async *listActive(statuses: readonly ActiveStatus[]): AsyncIterable<ActiveJobs> {
+    const jobs = await this.gate.pass('listActive', () => this.#active(statuses));
+    for (const status of statuses) {
+      const ids = jobs.filter((job) => job.status === status).map((job) => job.jobId);
+      for (let first = 0; first < ids.length; first += PAGE) yield { status, jobIds: ids.slice(first, first + PAGE) };
+    }
   }
 
   recordPlan(jobId: string, run: number, plan: ExpansionPlan): Promise<ConditionalWrite> {

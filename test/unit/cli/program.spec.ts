@@ -243,6 +243,23 @@ describe('cancel', () => {
     expect(exitCode).toBe(1);
     expect(stderr).toContain('was not cancelled: it is COMPLETED');
   });
+
+  it('says once what it waits for, and once more when that lasts: a finisher may live and not be allowed to answer', async () => {
+    const held = { ...job, status: 'FINALIZING' as const };
+    const { stderr } = await run(['cancel', 'job-1'], {
+      jobs: { find: async () => held, list: async () => [] },
+      cancelJob: {
+        cancel: async (_jobId, _reason, onWait) => {
+          for (let second = 0; second < 300; second++) onWait?.();
+          return 'interrupted';
+        },
+      },
+    });
+    expect(stderr.split('\n').filter((line) => line.includes('being answered'))).toEqual([
+      expect.stringContaining('after a minute without a sign of life'),
+      expect.stringContaining('Ctrl-C is safe'),
+    ]);
+  });
 });
 
 describe('an error of AWS', () => {

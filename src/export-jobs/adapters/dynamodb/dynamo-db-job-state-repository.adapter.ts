@@ -2,6 +2,7 @@ import { GetCommand, type DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { batchGet, conditionalPut, conditionalUpdate, type ConditionalUpdate } from '../../../platform/dynamodb/index.js';
 import { expiryS, type AppLogger, type Clock } from '../../../shared/index.js';
 import {
+  type ActiveJobs,
   JobStateRepositoryPort,
   type Answered,
   type ConditionalWrite,
@@ -91,7 +92,7 @@ export class DynamoDbJobStateRepositoryAdapter extends JobStateRepositoryPort {
     return items.flatMap((item) => this.readable(item));
   }
 
-  listActive(statuses: readonly ActiveStatus[]): AsyncIterable<string[]> {
+  listActive(statuses: readonly ActiveStatus[]): AsyncIterable<ActiveJobs> {
     return this.index.pages(statuses);
   }
 

@@ -1,5 +1,6 @@
 import { paginateQuery, type DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { hash32 } from '../../../shared/index.js';
+import type { ActiveJobs } from '../../application/job-state-repository.port.js';
 import type { ActiveStatus } from '../../domain/export-job.entity.js';
 
 /**
@@ -17,9 +18,11 @@ export class JobStatusIndex {
     return `${status}#${hash32(jobId) % this.settings.statusShards}`;
   }
 
-  /** Ids by pages, of all shards of each status, oldest first within a shard. */
-  async *pages(statuses: readonly ActiveStatus[]): AsyncIterable<string[]> {
-    for (const shard of this.shards(statuses)) yield* this.query(shard, { ScanIndexForward: true });
+  /** By pages, of all shards of each status, oldest first within a shard. */
+  async *pages(statuses: readonly ActiveStatus[]): AsyncIterable<ActiveJobs> {
+    for (const status of statuses)
+      for (const shard of this.shards([status]))
+        for await (const jobIds of this.query(shard, { ScanIndexForward: true })) yield { status, jobIds };
   }
 
   /** At most `limit` ids of each shard, newest first. */

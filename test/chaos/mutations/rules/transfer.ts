@@ -9,6 +9,7 @@ const JUDGE = 'src/batches/application/try-judge.ts';
 const LANE = 'src/batches/application/job-lane.ts';
 const HOST = 'src/batches/domain/source-host.ts';
 const PACE = 'src/batches/domain/host-pace.ts';
+const TRUST = 'src/batches/domain/destination-trust.ts';
 const PLACES = 'src/batches/domain/places.ts';
 const METADATA = 'src/worker-pool/domain/object-metadata.ts';
 const RESUME = 'src/worker-pool/domain/resume-point.ts';
@@ -435,8 +436,8 @@ const PATIENCE: readonly Mutation[] = [
     rule: 'fails a file with its code after a quarter of an hour in which it refused that file and served others',
     fault: 'a file that its host alone refuses is tried for ever',
     file: JUDGE,
-    find: 'dispatched.pardoned++;',
-    replace: '',
+    find: 'dispatched.pardoned >= this.taskMaxAttempts && now',
+    replace: 'false && now',
     specs: ON_HOSTS,
   },
   {
@@ -483,15 +484,15 @@ const PATIENCE: readonly Mutation[] = [
     rule: 'are shared fairly: a small job has its share at once, beside a huge one that holds every place',
     fault: 'it waits until the huge one gives a place up',
     file: PLACES,
-    find: 'return isFree || job.reading + job.sending < shareOf(places, jobs);',
-    replace: 'return isFree;',
+    find: 'return isBelowShare || (',
+    replace: 'return (',
     specs: ON_DISPATCHER,
   },
   {
     rule: 'are not held by tasks whose source is silent, until it is heard again',
     fault: 'a task that waits for its source keeps its place',
     file: DISPATCHER,
-    find: "running.becomes('silent');",
+    find: "place.becomes('silent');",
     replace: '',
     specs: ON_DISPATCHER,
   },
@@ -499,9 +500,49 @@ const PATIENCE: readonly Mutation[] = [
     rule: 'a destination that refuses is told as an error with the first file, gets one file at a time from then on, and ends the job',
     fault: 'one file after another is downloaded for nothing',
     file: LANE,
-    find: 'if (this.refusedByDestination > 0) return 1;',
+    find: 'if (this.destination.isInDoubt) return 1;',
     replace: '',
     specs: ON_DISPATCHER,
+  },
+  {
+    rule: 'is said to refuse it after five files, which take 15 s, because a new policy or role is not known everywhere at once',
+    fault: 'a role that S3 does not know yet everywhere ends every job within two seconds',
+    file: TRUST,
+    find: 'return Math.min(PAUSE_CAP_MS, PAUSE_BASE_MS * 2 ** (this.refusals - 1));',
+    replace: 'return 0;',
+    specs: ['unit/batches/domain/destination-trust.spec.ts'],
+  },
+  {
+    rule: 'does not end the job with a prefix of twenty files when others were stored',
+    fault: 'a policy that denies one prefix ends the job',
+    file: TRUST,
+    find: 'this.hasTaken ? MAX_REFUSALS_AFTER_STORING : MAX_REFUSALS',
+    replace: 'MAX_REFUSALS',
+    specs: ON_DISPATCHER,
+  },
+  {
+    rule: 'a host that refuses connections for four minutes fails none of its files',
+    fault: 'a host that restarts costs its files their tries',
+    file: JUDGE,
+    find: "error.code === UNREACHABLE && whose === 'host'",
+    replace: 'false',
+    specs: ['unit/batches/application/unreachable-hosts.spec.ts'],
+  },
+  {
+    rule: 'a host that answers again after a silence gets all of its connections at once with its first bytes',
+    fault: 'nothing looks until another task ends',
+    file: DISPATCHER,
+    find: 'if (wasSilent) this.fill();',
+    replace: '',
+    specs: ON_DISPATCHER,
+  },
+  {
+    rule: 'not when jobs that are all silent have as many silent tasks as their shares allow, beside one that is busy',
+    fault: 'jobs that are only silent do not count each other',
+    file: PLACES,
+    find: 'shareOf(places * SILENT_PER_PLACE, jobs.running)',
+    replace: 'shareOf(places * SILENT_PER_PLACE, jobs.busy)',
+    specs: ['unit/batches/domain/places.spec.ts'],
   },
   {
     rule: 'the watchdog says as an error that tasks wait although they could run, and lets them run',

@@ -359,14 +359,14 @@ onEachClock('the dispatcher', (newClock) => {
         await clock.advance(10);
         await pool.fail(REFUSED);
       }
-      for (let task = 0; task < 3; task++) {
-        await clock.advance(10);
+      for (const pauseMs of [1_000, 2_000, 4_000, 8_000]) {
+        expect(source.destinationRefusals).toEqual([]);
+        await clock.advance(pauseMs - 100);
+        expect(pool.running).toEqual([]);
+        await clock.advance(110);
+        expect(pool.running).toHaveLength(1);
         await pool.fail(REFUSED);
       }
-      expect(pool.running).toHaveLength(1);
-      expect(source.destinationRefusals).toEqual([]);
-      await clock.advance(10);
-      await pool.fail(REFUSED);
       expect([source, later].map(({ destinationRefusals }) => destinationRefusals.length > 0)).toEqual([true, true]);
       expect(logger.events.filter(({ level }) => level === 'error')).toMatchObject([
         { fields: { jobId: 'a', bucket: 'exports', reason: 's3:PutObject on exports' } },
@@ -376,14 +376,36 @@ onEachClock('the dispatcher', (newClock) => {
       await settled();
     });
 
-    it('is trusted again after a file that it took', async () => {
-      const source = add(new Source('a', 100));
-      for (let task = 0; task < 20; task++) await (task % 4 === 3 ? pool.succeed() : pool.fail(REFUSED));
-      expect(source.destinationRefusals).toEqual([]);
+    it('does not keep another job waiting', async () => {
+      const refused = add(new Source('a', 100));
+      await pool.fail(REFUSED);
+      const other = add(new Source('b', 2));
+      await pool.succeed('b/0');
+      await pool.succeed('b/1');
+      expect(other.results).toHaveLength(2);
       logger.events.length = 0;
-      source.abort.abort();
+      refused.abort.abort();
       await settled();
     });
+
+    it.each(['in this process', 'before'])(
+      'does not end the job with a prefix of twenty files when others were stored %s',
+      async (when) => {
+        const source = new Source('a', 100);
+        source.hasStored = when === 'before';
+        add(source);
+        if (when === 'in this process') await pool.succeed();
+        for (let task = 0; task < 20; task++) {
+          await clock.advance(8_010);
+          await pool.fail(REFUSED);
+        }
+        await clock.advance(8_010);
+        await pool.succeedAll();
+        expect(source.destinationRefusals).toEqual([]);
+        expect(source.results).toHaveLength(100);
+        logger.events.length = 0;
+      },
+    );
   });
 
   describe('failed tries', () => {
@@ -408,12 +430,61 @@ onEachClock('the dispatcher', (newClock) => {
       await backoff();
     });
 
+    it('are told again of the next run of the job', async () => {
+      for (const run of [1, 2]) {
+        const source = new Source('a', 1);
+        source.run = run;
+        add(source);
+        await pool.fail({ code: 'HTTP_404', httpStatus: 404, retryable: false });
+      }
+      expect(logger.messages('warn')).toHaveLength(2);
+    });
+
     it('of a host that answers nobody are told as such', async () => {
       add(new Source('a', 4));
       for (let task = 0; task < 4; task++) await pool.fail({ code: 'HEADERS_TIMEOUT', retryable: true });
       expect(logger.events.at(-1)?.fields).toMatchObject({ host: 'origin.test', next: expect.stringContaining('answers nobody') });
       await backoff();
       await clock.advance(60_000);
+    });
+  });
+
+  describe('a host that answers again after a silence', () => {
+    const silence = async () => {
+      for (let turn = 0; turn < 8; turn++) {
+        while (pool.running.length > 0) await pool.fail({ code: 'HEADERS_TIMEOUT', retryable: true });
+        await clock.advance(15_010);
+      }
+    };
+
+    it.each([
+      ['its first bytes', async () => pool.progress(10)],
+      ['the head of its answer', () => pool.heard()],
+    ])('gets all of its connections at once with %s', async (_what, answer) => {
+      create(8);
+      const source = add(new Source('a', 200));
+      await silence();
+      expect(pool.running).toHaveLength(1);
+      await answer();
+      await settled();
+      expect(pool.running).toHaveLength(8);
+      source.abort.abort();
+      await settled();
+    });
+  });
+
+  describe('a host that is given up', () => {
+    it('is told once for each job, with what fails', async () => {
+      add(new Source('a', 20));
+      add(new Source('b', 20));
+      for (let turn = 0; turn < 24; turn++) {
+        while (pool.running.length > 0) await pool.fail({ code: 'CONNECT_TIMEOUT', retryable: true });
+        await clock.advance(15_010);
+      }
+      const told = logger.events.filter(({ message }) => message.includes('given up'));
+      expect(new Set(told.map(({ fields }) => fields['jobId']))).toEqual(new Set(['a', 'b']));
+      expect(told[0]).toMatchObject({ level: 'warn', fields: { host: 'origin.test', code: 'SOURCE_SILENT' } });
+      expect(told).toHaveLength(2);
     });
   });
 

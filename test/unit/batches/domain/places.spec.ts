@@ -17,9 +17,16 @@ describe('a task may start', () => {
     { when: 'the job has as many silent tasks as its share allows', job: use(0, 0, 64), all: use(0, 0, 64), jobs: 2, may: false },
     { when: 'there are many more jobs than places and this one has nothing', job: NOTHING, all: use(90), jobs: 91, may: true },
     { when: 'there are many more jobs than places and this one has a task', job: use(1), all: use(90), jobs: 90, may: false },
-    { when: 'very many tasks run, and one of this job', job: use(0, 0, 1), all: use(0, 0, 256), jobs: 9, may: false },
-    { when: 'very many tasks run, and none of this job', job: NOTHING, all: use(0, 0, 256), jobs: 9, may: true },
-  ])('$may when $when', ({ job, all, jobs, may }) => expect(mayStart(job, all, { places: 32, busyPerPlace: 2 }, jobs)).toBe(may));
+    { when: 'very many tasks run, and this job has its share', job: use(8), all: use(8, 0, 256), jobs: 4, may: false },
+    { when: 'very many tasks run, and this job has less than its share', job: use(7), all: use(7, 0, 256), jobs: 4, may: true },
+  ])('$may when $when', ({ job, all, jobs, may }) =>
+    expect(mayStart(job, all, { places: 32, busyPerPlace: 2 }, { busy: jobs, running: jobs })).toBe(may),
+  );
 
-  it('never where there are no places', () => expect(mayStart(NOTHING, NOTHING, { places: 0, busyPerPlace: 2 }, 1)).toBe(false));
+  it('not when jobs that are all silent have as many silent tasks as their shares allow, beside one that is busy', () => {
+    expect(mayStart(use(0, 0, 25), use(8, 0, 100), { places: 32, busyPerPlace: 2 }, { busy: 2, running: 5 })).toBe(false);
+  });
+
+  it('never where there are no places', () =>
+    expect(mayStart(NOTHING, NOTHING, { places: 0, busyPerPlace: 2 }, { busy: 1, running: 1 })).toBe(false));
 });

@@ -236,6 +236,18 @@ describe('CompleteJobUseCase.fail', () => {
     expect(f.jobs.get('job-1')).toMatchObject({ status: 'FAILED', completedTasks: 4 });
   });
 
+  it('waits between its looks when counts come in all the time', async () => {
+    let completedTasks = 3;
+    f.jobs.put(aJob({ completedTasks }));
+    f.gate.next('beginFinalizing', ...Array.from({ length: 4 }, () => () => void f.jobs.put(aJob({ completedTasks: ++completedTasks }))));
+    const ended = f.completeJob.fail('job-1', ERROR);
+    await f.clock.advance(0);
+    expect(completedTasks).toBeLessThan(7);
+    await f.clock.advance(2_000);
+    await expect(ended).resolves.toBe('ended');
+    expect(f.jobs.get('job-1')).toMatchObject({ status: 'FAILED', completedTasks: 7 });
+  });
+
   it('finds the job ended that another finisher has decided and answered meanwhile', async () => {
     f.gate.next('beginFinalizing', async () => void (await f.another().complete('job-1')));
     await expect(f.completeJob.fail('job-1', ERROR)).resolves.toBe('ended');

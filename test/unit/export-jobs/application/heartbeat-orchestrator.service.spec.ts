@@ -70,7 +70,16 @@ onEachClock('one turn', () => {
     sending.resolve();
   });
 
-  it('counts the active jobs, whosever they are: the more there are, the smaller is the window of each', async () => {
+  it.each(['PROCESSING', 'FINALIZING'] as const)(
+    'leaves the window as it is for jobs that are %s, because they take no batches',
+    async (status) => {
+      f.jobs.put(...Array.from({ length: 100 }, (_, index) => aJobNamed(`job-${index}`, { status })));
+      await trigger();
+      expect(f.window.size).toBe(8);
+    },
+  );
+
+  it('counts the jobs that download, whosever they are: the more there are, the smaller is the window of each', async () => {
     expect(f.window.size).toBe(8);
     f.jobs.put(...Array.from({ length: 16 }, (_, index) => aJobNamed(`job-${index}`)));
     await trigger();

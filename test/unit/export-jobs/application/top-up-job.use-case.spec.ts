@@ -108,7 +108,7 @@ describe('TopUpJobUseCase', () => {
   });
 
   it('sends nothing more until the job is down to its share when many jobs have become active', async () => {
-    me.window.noteActiveJobs(32);
+    me.window.noteDownloadingJobs(32);
     for (const batchNo of range(0, 6)) await me.topUpJob.topUp(end(batchNo));
     expect(sent()).toEqual([]);
     await me.topUpJob.topUp(end(6));

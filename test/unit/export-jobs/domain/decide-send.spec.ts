@@ -17,8 +17,8 @@ describe('the window of a job', () => {
     ['grows with the fleet where many jobs are active', 3, 40, 4],
     ['is never under one batch', 1, 1_000, 1],
     ['is that of one coordinator when none is known', 0, 0, 8],
-  ])('%s', (_name, coordinators, activeJobs, size) => {
-    expect(windowSize(LIMITS, coordinators, activeJobs)).toBe(size);
+  ])('%s', (_name, coordinators, downloadingJobs, size) => {
+    expect(windowSize(LIMITS, coordinators, downloadingJobs)).toBe(size);
   });
 });
 

@@ -1,0 +1,92 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { aDispatcher, FakeTaskSource as Source } from '../../../support/dispatcher.js';
+import { onEachClock } from '../../../support/each-clock.js';
+import { settled } from '../../../support/fake-clock.js';
+
+const REFUSED = { code: 'SOURCE_UNREACHABLE', message: 'the host cannot be reached (ECONNREFUSED)', retryable: true };
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+
+onEachClock('a host that refuses connections', (newClock) => {
+  let { clock, logger, pool, dispatcher, add } = aDispatcher();
+  beforeEach(() => {
+    ({ clock, logger, pool, dispatcher, add } = aDispatcher(8, 8, newClock()));
+  });
+  afterEach(() => {
+    expect(clock.sleepers).toBe(0);
+    expect(logger.messages('error')).toEqual([]);
+  });
+
+  const refuseAll = async () => {
+    while (pool.running.length > 0) await pool.fail(REFUSED);
+  };
+
+  /** Refuses every connection for so long, as a host does that restarts. */
+  const refuseFor = async (ms: number) => {
+    for (const end = clock.monotonicMs() + ms; clock.monotonicMs() < end; await clock.advance(250)) await refuseAll();
+    await refuseAll();
+  };
+  const serveAll = async (source: Source, tasks: number) => {
+    for (let turn = 0; turn < 240 && source.results.length < tasks; turn++) {
+      await pool.succeedAll();
+      await clock.advance(250);
+    }
+  };
+  const codesOf = (source: Source) => source.results.map(({ result }) => (result.success ? 'succeeded' : result.error.code));
+
+  it.each([1, 3, 200])('for four minutes fails none of its %d files, and is asked some hundred times at most', async (tasks) => {
+    const source = add(new Source('a', tasks));
+    await refuseFor(4 * MINUTE);
+    expect(source.results).toEqual([]);
+    expect(pool.started.length).toBeLessThan(100);
+    expect(dispatcher.waitsForSources).toBe(true);
+    await serveAll(source, tasks);
+    expect(new Set(codesOf(source))).toEqual(new Set(['succeeded']));
+    expect(source.results).toHaveLength(tasks);
+  });
+
+  it('for more than five minutes fails what is in hand for it', async () => {
+    const source = add(new Source('a', 20));
+    await refuseFor(6 * MINUTE);
+    expect(codesOf(source)).toEqual(Array.from({ length: 20 }, () => 'SOURCE_SILENT'));
+  });
+
+  it('is served again within 16 s of its return', async () => {
+    const source = add(new Source('a', 20));
+    await refuseFor(MINUTE);
+    await serveAll(source, 1);
+    const back = clock.monotonicMs();
+    await serveAll(source, 20);
+    expect(clock.monotonicMs() - back).toBeLessThan(16 * SECOND);
+  });
+
+  it('does not keep other hosts waiting', async () => {
+    const gone = add(new Source('gone', 50, undefined, () => 'gone.test'));
+    await refuseFor(5 * SECOND);
+    const other = add(new Source('other', 50, undefined, () => 'other.test'));
+    for (let turn = 0; turn < 50 && other.results.length < 50; turn++)
+      for (const { url, s3Key } of pool.running) await (url.includes('other') ? pool.succeed(s3Key) : pool.fail(REFUSED, s3Key));
+    expect(other.results).toHaveLength(50);
+    gone.abort.abort();
+    await settled();
+  });
+});
+
+describe('a host that answers others', () => {
+  it('is not to blame for the one file whose connections are refused: it fails after its four tries, and one that its host was pardoned', async () => {
+    const { clock, pool, add } = aDispatcher(2);
+    const source = add(new Source('a', 400));
+    let refused = 0;
+    for (let turn = 0; turn < 2_000 && source.results.length < 400; turn++) {
+      const others = pool.running.filter(({ s3Key }) => s3Key !== 'a/0');
+      for (const { s3Key } of others) await pool.succeed(s3Key);
+      if (pool.running.some(({ s3Key }) => s3Key === 'a/0')) {
+        await pool.fail(REFUSED, 'a/0');
+        refused++;
+      }
+      await clock.advance(500);
+    }
+    expect(refused).toBe(5);
+    expect(source.results.find(({ position }) => position === 0)?.result).toMatchObject({ error: { code: 'SOURCE_UNREACHABLE' } });
+  });
+});
