@@ -9,7 +9,10 @@ export interface GatedJob {
   total: number;
   /** Lets every file be answered. */
   open: () => void;
-  /** Requests that their client ended before they were answered, in order. */
+  /**
+   * Requests that their client ended before they were answered, in order. More than stood at the gate when a batch leaves its places to
+   * another one, which is then let go, too.
+   */
   cutOff: { index: number; atMs: number }[];
   /** How often a file has been asked for. */
   hitsOf: (index: number) => number;

@@ -7,6 +7,7 @@ import { expectWholeJob } from './whole-job.js';
 
 const FILES = 130;
 const QUICK = 60;
+const CAPACITY = 8;
 
 /**
  * Short times, so that a death is noticed within seconds, but a living holder keeps its batches on a
@@ -27,7 +28,7 @@ describe('a coordinator that dies', () => {
   let fixture: ExportFixture;
   afterEach(() => fixture.close());
 
-  const startJob = () => startGatedJob(fixture, { total: FILES, atOnce: QUICK, waiting: 1 });
+  const startJob = () => startGatedJob(fixture, { total: FILES, atOnce: QUICK, waiting: 1, maxConcurrency: CAPACITY });
 
   /** Started one after another, each under its name. */
   async function startFleet(names: string[], environment: Record<string, string> = {}): Promise<Map<string, ExportService>> {
@@ -51,7 +52,7 @@ describe('a coordinator that dies', () => {
     job.open();
     await fixture.startService(ENVIRONMENT);
     await expectWholeJob(fixture, job);
-    expect(fixture.origin.totalHits).toBeLessThanOrEqual(FILES + 8);
+    expect(fixture.origin.totalHits).toBeLessThanOrEqual(FILES + CAPACITY);
   });
 
   it('one of two leaves its batches to the other, which takes them within TTL and a turn', async () => {
