@@ -120,7 +120,7 @@ const INTAKE_CAPACITY = Symbol('IntakeCapacity');
         clock: Clock,
         logger: AppLogger,
       ) => {
-        const planExpansion = new PlanExpansionUseCase({ jobs, manifests, segments }, capacity, exports, logger);
+        const planExpansion = new PlanExpansionUseCase({ jobs, manifests, segments, clock }, capacity, exports, logger);
         return new ExpandJobUseCase(planExpansion, capacity, { jobs, batches, completeJob, topUpJob, clock, logger });
       },
     },

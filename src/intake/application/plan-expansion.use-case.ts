@@ -5,13 +5,15 @@ import {
   type ExportJobEntity,
   type JobStateRepositoryPort,
 } from '../../export-jobs/index.js';
-import { AppError, isRejected, newId, type AppLogger } from '../../shared/index.js';
+import { AppError, isRefusedByStore, isRejected, newId, type AppLogger, type Clock } from '../../shared/index.js';
 import { batchSizeFor, type ExportRequest } from '../domain/export-request.js';
 import { listHost } from '../domain/list-host.js';
 import type { ManifestTask } from '../domain/manifest-task.js';
+import { insistAfter } from './despite-refusals.js';
 import type { ExpansionProgress } from './expansion-progress.js';
 import type { ExpansionTurn, ExpansionTurns } from './expansion-turns.js';
 import { interrupted } from './interrupted.js';
+import { JobSetback } from './job-setback.js';
 import type { ManifestPort, SpooledManifest } from './manifest.port.js';
 import type { OpenLists } from './open-lists.js';
 import type { SegmentWriterPort } from './segment-writer.port.js';
@@ -26,6 +28,7 @@ export interface PlanningPorts {
   jobs: JobStateRepositoryPort;
   manifests: ManifestPort;
   segments: SegmentWriterPort;
+  clock: Clock;
 }
 
 /** What the expansions of this process share. */
@@ -97,16 +100,14 @@ export class PlanExpansionUseCase {
     try {
       return await this.ports.manifests.spool(request, { signal, turn, onProgress: () => progress.moved() });
     } catch (cause) {
-      if (!isRejected(cause)) throw cause;
+      if (signal.aborted) throw cause;
+      if (!isRejected(cause)) throw new JobSetback(cause);
       throw new AppError(MANIFEST_REJECTED, cause.message, { disposition: 'reject', cause });
     }
   }
 
-  private async writeSegments(
-    turn: ExpansionTurn,
-    { job, request, progress, signal }: Expansion,
-    manifest: SpooledManifest,
-  ): Promise<ExpansionPlan> {
+  private async writeSegments(turn: ExpansionTurn, expansion: Expansion, manifest: SpooledManifest): Promise<ExpansionPlan> {
+    const { job, progress, signal } = expansion;
     const { totalTasks } = manifest;
     const batchSize = batchSizeFor(totalTasks, this.settings.batchSize);
     const prefix = segmentPrefix(job.destination, job.jobId, newId());
@@ -116,7 +117,7 @@ export class PlanExpansionUseCase {
       if (signal.aborted) throw interrupted();
       const batchNo = batchCount++;
       const at = { key: segmentKey(prefix, batchNo), batchNo, firstIndex: batchNo * batchSize };
-      const write = this.ports.segments.write(request, at, batch);
+      const write = this.writeSegment(turn, expansion, at, batch);
       // It is awaited a few segments later, and must not count as unhandled until then.
       write.catch(() => undefined);
       writing.push(write);
@@ -128,6 +129,26 @@ export class PlanExpansionUseCase {
     }
     await Promise.all(writing);
     return { totalTasks, batchCount, batchSize, segmentPrefix: prefix };
+  }
+
+  private async writeSegment(
+    turn: ExpansionTurn,
+    { request, signal }: Expansion,
+    at: Parameters<SegmentWriterPort['write']>[1],
+    batch: readonly ManifestTask[],
+  ): Promise<void> {
+    const { segments, clock } = this.ports;
+    const write = async () => {
+      try {
+        await segments.write(request, at, batch);
+      } catch (error) {
+        if (isRefusedByStore(error) || signal.aborted) throw error;
+        throw new JobSetback(error);
+      }
+    };
+    // A bucket that refuses keeps no place from others while it is given time.
+    const wait = (ms: number) => turn.whileWaiting(() => clock.sleep(ms, signal));
+    await write().catch((error: unknown) => insistAfter(error, write, wait));
   }
 }
 

@@ -4,6 +4,7 @@ const TURNS = 'src/intake/application/expansion-turns.ts';
 const LISTS = 'src/intake/application/open-lists.ts';
 const PROGRESS = 'src/intake/application/expansion-progress.ts';
 const CONSUMER = 'src/intake/adapters/export-job.consumer.ts';
+const PLANNING = 'src/intake/application/plan-expansion.use-case.ts';
 const HAND_ON = 'src/intake/adapters/job-hand-on.ts';
 const READING = 'src/intake/adapters/manifest/read-manifest.ts';
 const HASHES = 'src/intake/adapters/manifest/key-hashes.ts';
@@ -65,18 +66,42 @@ export const INTAKE_MUTATIONS: readonly Mutation[] = [
     rule: 'Copy first, then delete',
     fault: 'a receive is spent instead',
     file: CONSUMER,
-    find: 'handOn.handOn(message, request.jobId)));',
+    find: 'handOn.handOn(message, request.jobId));',
     replace:
-      "handOn.handOn(message, request.jobId).then((left) => { if (left) throw new AppError('LEFT', 'left', { disposition: 'yield' }); return left; })));",
+      "handOn.handOn(message, request.jobId).then((left) => { if (left) throw new AppError('LEFT', 'left', { disposition: 'yield' }); return left; }));",
     specs: ON_CONSUMER,
   },
   {
-    rule: 'The source’s fault slows no receive',
-    fault: 'lists that cannot be read slow the receiving of other jobs down',
+    rule: 'One job’s fault slows no receive',
+    fault: 'lists and buckets that fail slow the receiving of other jobs down',
     file: CONSUMER,
-    find: '|| isYielded(error) || error instanceof TransferError) return;',
+    find: '|| isYielded(error) || error instanceof JobSetback) return;',
     replace: '|| isYielded(error)) return;',
     specs: ON_CONSUMER,
+  },
+  {
+    rule: 'One job’s fault slows no receive',
+    fault: 'a bucket that takes no segment now counts as a failure of this process',
+    file: PLANNING,
+    find: 'if (isRefusedByStore(error) || signal.aborted) throw error;\n        throw new JobSetback(error);',
+    replace: 'throw error;',
+    specs: ON_CONSUMER,
+  },
+  {
+    rule: 'DestinationRefused',
+    fault: 'a job whose segments are refused spends its five receives',
+    file: 'src/intake/application/despite-refusals.ts',
+    find: 'if (refusals === MAX_REFUSALS) throw destinationRefused(last);',
+    replace: 'if (refusals === MAX_REFUSALS) throw last;',
+    specs: ['unit/intake/application/expand-job.use-case.spec.ts', 'unit/intake/application/accept-job.use-case.spec.ts'],
+  },
+  {
+    rule: 'DestinationRefused',
+    fault: 'a bucket that refuses keeps a place of the intake while it is given time',
+    file: PLANNING,
+    find: 'turn.whileWaiting(() => clock.sleep(ms, signal));',
+    replace: 'clock.sleep(ms, signal);',
+    specs: ['unit/intake/application/expand-job.use-case.spec.ts'],
   },
   {
     rule: 'Aborted in any wait',
