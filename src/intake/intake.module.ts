@@ -135,7 +135,6 @@ const INTAKE_CAPACITY = Symbol('IntakeCapacity');
         CompleteJobUseCase,
         JobStateRepositoryPort,
         LiveCoordinatorsPort,
-        INTAKE_CAPACITY,
         Clock,
         AppLogger,
         Metrics,
@@ -149,13 +148,12 @@ const INTAKE_CAPACITY = Symbol('IntakeCapacity');
         completeJob: CompleteJobUseCase,
         jobs: JobStateRepositoryPort,
         coordinators: LiveCoordinatorsPort,
-        { lists }: IntakeCapacity,
         clock: Clock,
         logger: AppLogger,
         metrics: Metrics,
       ) => {
         const queue = new SqsQueue(sqs, configuration.queues.jobsUrl, clock);
-        const handOn = new JobHandOn(queue, coordinators, lists, logger);
+        const handOn = new JobHandOn(queue, coordinators, logger);
         return new ExportJobConsumer(
           {
             defaults: {

@@ -183,7 +183,7 @@ export class ExportJobConsumer implements LifecyclePart {
       if (typeof accepted === 'object' && 'answer' in accepted) return await this.whileAccepted(message, accepted.answer);
       await this.whileAccepted(message, async () => {
         if (accepted !== 'expand') await accepted.saveAgain();
-        await expandJob.expand(request, signal, () => handOn.handOn(message, request.jobId));
+        await expandJob.expand(request, signal, (leaving) => handOn.handOn(message, request.jobId, leaving));
       });
       signal.throwIfAborted();
     } catch (error) {

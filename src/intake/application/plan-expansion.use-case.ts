@@ -45,6 +45,17 @@ export interface Expansion {
   signal: AbortSignal;
 }
 
+/** A job that waits for its list to be opened, and may leave for another coordinator. */
+export interface Leaving {
+  /** In the line, from 1. */
+  place: number;
+  /** To be called before it leaves; false: it is over, and need not. */
+  stamp: () => Promise<boolean>;
+}
+
+/** True: another coordinator has the job now. */
+export type Leave = (leaving: Leaving) => Promise<boolean>;
+
 /**
  * The manifest is read to its end and spooled; segments go to S3 under a random prefix; then one
  * write with one winner records totals, batch size and that prefix. A loser goes on with the
@@ -61,10 +72,9 @@ export class PlanExpansionUseCase {
   /**
    * The job with our plan. `undefined` when another plan is recorded, the job is not to be expanded
    * any more, or it has left for another coordinator.
-   * @param leave asked while the list waits to be opened; true when another coordinator has the job
-   * now
+   * @param leave asked while the list waits to be opened
    */
-  async plan(expansion: Expansion, leave: () => Promise<boolean>): Promise<ExportJobEntity | undefined> {
+  async plan(expansion: Expansion, leave: Leave): Promise<ExportJobEntity | undefined> {
     const { request, progress, signal } = expansion;
     const { turns, lists } = this.capacity;
     const work = () => turns.run(signal, progress, (turn) => this.planWith(turn, expansion));
@@ -72,7 +82,8 @@ export class PlanExpansionUseCase {
     // Its files came with the message: there is nothing to open.
     if (source.kind === 'files') return work();
     const host = listHost(source.uri);
-    if (!(await progress.whileInLine(lists.enter(host, signal, leave)))) return undefined;
+    const mayLeave = (place: number) => leave({ place, stamp: () => progress.stamp() });
+    if (!(await progress.whileInLine(lists.enter(host, signal, mayLeave)))) return undefined;
     try {
       return await work();
     } finally {

@@ -66,10 +66,26 @@ export const INTAKE_MUTATIONS: readonly Mutation[] = [
     rule: 'Copy first, then delete',
     fault: 'a receive is spent instead',
     file: CONSUMER,
-    find: 'handOn.handOn(message, request.jobId));',
+    find: 'handOn.handOn(message, request.jobId, leaving));',
     replace:
-      "handOn.handOn(message, request.jobId).then((left) => { if (left) throw new AppError('LEFT', 'left', { disposition: 'yield' }); return left; }));",
+      "handOn.handOn(message, request.jobId, leaving).then((left) => { if (left) throw new AppError('LEFT', 'left', { disposition: 'yield' }); return left; }));",
     specs: ON_CONSUMER,
+  },
+  {
+    rule: 'Stamped before it leaves',
+    fault: 'a job that is postponed again and again looks as if it stood still',
+    file: HAND_ON,
+    find: "if (decision.kind === 'wait' || !(await stamp())) return false;",
+    replace: "if (decision.kind === 'wait') return false;",
+    specs: ON_CONSUMER,
+  },
+  {
+    rule: 'The eldest keep their places',
+    fault: 'whoever has waited longest is postponed for those behind it',
+    file: LISTS,
+    find: 'mayLeave(this.line.indexOf(me) + 1)',
+    replace: 'mayLeave(this.line.length)',
+    specs: ON_LISTS,
   },
   {
     rule: 'One job’s fault slows no receive',

@@ -89,7 +89,7 @@ onEachClock('ExportJobConsumer', () => {
     queue = new FakeJobsQueue();
     renewals = new FakeRenewals();
     coordinators = ['self'];
-    const handOn = new JobHandOn(queue, { list: () => coordinators }, i.capacity.lists, i.logger);
+    const handOn = new JobHandOn(queue, { list: () => coordinators }, i.logger);
     consumer = new ExportJobConsumer(
       { defaults: { bucket: 'exports', destinationBuckets: ['exports'] }, visibility: { intervalMs: 20_000 } },
       queue,
@@ -380,6 +380,27 @@ onEachClock('ExportJobConsumer', () => {
       expect(queue.deleted).toEqual(['m2']);
       expect(i.jobs.get('job-2').status).toBe('PROCESSING');
       expect(i.capacity.lists.waiting).toBe(0);
+    });
+
+    it('Stamped before it leaves: a job that finds no room anywhere is not taken for one that stands still', async () => {
+      coordinators = ['self', 'busy'];
+      await putBehindAnother(LIST);
+      for (let visit = 1; visit <= 3; visit++) {
+        await i.clock.advance(5_000 + HAIR_MS);
+        await handled(visit);
+        expect(Date.parse(i.clock.nowIso()) - Date.parse(i.jobs.get('job-2').lastProgressAt)).toBeLessThanOrEqual(2 * HAIR_MS);
+        queue.put(LIST);
+        await eventually(() => i.capacity.lists.waiting === 1);
+      }
+    });
+
+    it('does not leave when it is over: nobody else need have it', async () => {
+      coordinators = ['self', 'idle'];
+      await putBehindAnother(LIST);
+      i.jobs.put({ ...i.jobs.get('job-2'), status: 'CANCELLED' });
+      await i.clock.advance(5_000 + HAIR_MS);
+      await handled();
+      expect([queue.copies, queue.deleted]).toEqual([[], ['m2']]);
     });
 
     it('is not deleted when its copy cannot be sent: it waits, and is offered again', async () => {
