@@ -44,9 +44,16 @@ const INTAKE_CAPACITY = Symbol('IntakeCapacity');
   providers: [
     {
       provide: ManifestPort,
-      inject: [SourceReader, AwsClients, CONFIGURATION],
-      useFactory: (sources: SourceReader, { s3 }: AwsClients, { exports, pool }: Configuration) =>
-        new SpoolingManifestAdapter(sources, s3, { exportBucket: exports.bucket, folder: tmpdir(), timeoutMs: pool.taskTimeoutMs }),
+      inject: [SourceReader, AwsClients, CONFIGURATION, Clock],
+      useFactory: (sources: SourceReader, { lists }: AwsClients, { exports, pool }: Configuration, clock: Clock) => {
+        const { bucket: exportBucket, maxSpoolBytes } = exports;
+        return new SpoolingManifestAdapter(
+          sources,
+          lists,
+          { exportBucket, folder: tmpdir(), timeoutMs: pool.taskTimeoutMs, maxSpoolBytes },
+          clock,
+        );
+      },
     },
     { provide: SegmentWriterPort, inject: [AwsClients], useFactory: ({ s3 }: AwsClients) => new S3SegmentWriterAdapter(s3) },
     {

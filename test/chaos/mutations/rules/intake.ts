@@ -5,6 +5,7 @@ const LISTS = 'src/intake/application/open-lists.ts';
 const PROGRESS = 'src/intake/application/expansion-progress.ts';
 const CONSUMER = 'src/intake/adapters/export-job.consumer.ts';
 const PLANNING = 'src/intake/application/plan-expansion.use-case.ts';
+const BUDGET = 'src/intake/adapters/spool-budget.ts';
 const HAND_ON = 'src/intake/adapters/job-hand-on.ts';
 const READING = 'src/intake/adapters/manifest/read-manifest.ts';
 const HASHES = 'src/intake/adapters/manifest/key-hashes.ts';
@@ -126,6 +127,38 @@ export const INTAKE_MUTATIONS: readonly Mutation[] = [
     find: 'await dispose();\n      if (!signal.aborted)',
     replace: 'if (!signal.aborted)',
     specs: ON_SPOOLING,
+  },
+  {
+    rule: 'Its source’s time alone counts',
+    fault: 'a list fails for its slow source when it was our places that it waited for',
+    file: 'src/intake/adapters/source-time.ts',
+    find: 'return this.turn.whileWaiting(() => this.time.during(wait));',
+    replace: 'return this.time.during(() => this.turn.whileWaiting(wait));',
+    specs: ON_SPOOLING,
+  },
+  {
+    rule: 'Unread is not silent',
+    fault: 'S3 lists that stand in line for a minute are cut',
+    file: 'src/platform/aws/aws-clients.ts',
+    find: 'handler(s3TimeoutMs, openLists, NO_TIMEOUT)',
+    replace: 'handler(s3TimeoutMs, openLists)',
+    specs: ['integration/own-lists.spec.ts'],
+  },
+  {
+    rule: 'The eldest long list never waits',
+    fault: 'lists that fill the budget together wait for each other for ever',
+    file: BUDGET,
+    find: 'if (share !== eldest && this.usedBytes',
+    replace: 'if (share !== undefined && eldest !== undefined && this.usedBytes',
+    specs: ['unit/intake/adapters/spool-budget.spec.ts'],
+  },
+  {
+    rule: 'Small lists never wait',
+    fault: 'a short list waits until long ones have come to their end',
+    file: BUDGET,
+    find: 'if (more <= 0) return undefined;',
+    replace: '',
+    specs: ['unit/intake/adapters/spool-budget.spec.ts'],
   },
   {
     rule: 'Keys in a file',
