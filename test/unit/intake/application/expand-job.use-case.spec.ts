@@ -3,6 +3,7 @@ import { AppError, StoreError } from '../../../../src/shared/index.js';
 import { aJob, aJobWithoutPlan, aPlan, aRequest, anOutcome } from '../../../support/builders.js';
 import { anIntake } from '../../../support/intake.js';
 import { onEachClock } from '../../../support/each-clock.js';
+import { deferred } from '../../../support/deferred.js';
 import { settled } from '../../../support/fake-clock.js';
 import { eventually } from '../../../support/local-aws.js';
 
@@ -215,8 +216,13 @@ onEachClock('a bucket that does not take the segments', () => {
     const expansion = expect(expand()).rejects.toMatchObject({ code: 'DESTINATION_REFUSED', disposition: 'reject' });
     await eventually(() => i.clock.sleepers > 1);
     const line = { whileInLine: <T>(wait: Promise<T>) => wait };
-    const others = [1, 2, 3, 4].map(() => i.capacity.turns.run(running, line, () => settled()));
-    await expect(Promise.all(others)).resolves.toHaveLength(4);
+    let places = 0;
+    const enough = deferred();
+    const others = [1, 2, 3, 4].map(() => i.capacity.turns.run(running, line, () => (places++, enough.promise)));
+    await settled();
+    expect(places).toBe(4);
+    enough.resolve();
+    await Promise.all(others);
     await i.clock.advance(30_000);
     await expansion;
     expect(job()).not.toHaveProperty('plan');

@@ -74,7 +74,7 @@ describe('a list that waits to be opened', () => {
     expect(clock.sleepers).toBe(0);
   });
 
-  it('tells its place in the line, so that the eldest keep theirs', async () => {
+  it('The eldest keep their places: it tells its own, so that only those behind many leave', async () => {
     const places: number[][] = [[], []];
     const leave = (mine: number[] | undefined) => async (place: number) => {
       mine?.push(place);
