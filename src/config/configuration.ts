@@ -31,6 +31,8 @@ export interface Configuration {
     readonly batchSize: number;
     readonly intakeConcurrency: number;
     readonly maxOpenLists: number;
+    /** In the temporary folder, of all open lists. */
+    readonly maxSpoolBytes: number;
   };
   readonly access: {
     readonly destinationBuckets: readonly string[];
@@ -121,6 +123,7 @@ function toConfiguration(env: Environment): Configuration {
       batchSize: env.BATCH_SIZE,
       intakeConcurrency: env.INTAKE_CONCURRENCY,
       maxOpenLists: env.MAX_OPEN_LISTS,
+      maxSpoolBytes: env.MAX_SPOOL_MB * 1024 * 1024,
     },
     access: {
       destinationBuckets: env.ALLOWED_DESTINATION_BUCKETS,

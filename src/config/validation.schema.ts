@@ -28,6 +28,7 @@ export interface Environment {
   ALLOWED_SOURCE_PORTS: number[];
   INTAKE_CONCURRENCY: number;
   MAX_OPEN_LISTS: number;
+  MAX_SPOOL_MB: number;
   BATCH_SIZE: number;
   STATUS_SHARDS: number;
   JOB_RETENTION_DAYS: number;
@@ -110,6 +111,7 @@ export const validationSchema = Joi.object<Environment>({
 
   INTAKE_CONCURRENCY: count.max(64).default(4),
   MAX_OPEN_LISTS: count.max(1_000).default(128),
+  MAX_SPOOL_MB: count.default(6_144),
   BATCH_SIZE: count.max(10_000).default(100),
   STATUS_SHARDS: count.max(64).default(4),
   JOB_RETENTION_DAYS: count.default(30),

@@ -20,6 +20,7 @@ export { TaskHeartbeatService } from './application/task-heartbeat.service.js';
 export { TopUpJobUseCase } from './application/top-up-job.use-case.js';
 export { failureAnswer } from './domain/answer.js';
 export { decideFirstSend, isDue } from './domain/decide-send.js';
+export { DESTINATION_REFUSED, destinationRefused, destinationRefusedEnd, MAX_REFUSALS } from './domain/destination-refused.js';
 export {
   ACTIVE_STATUSES,
   isCounting,

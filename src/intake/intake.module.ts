@@ -44,9 +44,16 @@ const INTAKE_CAPACITY = Symbol('IntakeCapacity');
   providers: [
     {
       provide: ManifestPort,
-      inject: [SourceReader, AwsClients, CONFIGURATION],
-      useFactory: (sources: SourceReader, { s3 }: AwsClients, { exports, pool }: Configuration) =>
-        new SpoolingManifestAdapter(sources, s3, { exportBucket: exports.bucket, folder: tmpdir(), timeoutMs: pool.taskTimeoutMs }),
+      inject: [SourceReader, AwsClients, CONFIGURATION, Clock],
+      useFactory: (sources: SourceReader, { lists }: AwsClients, { exports, pool }: Configuration, clock: Clock) => {
+        const { bucket: exportBucket, maxSpoolBytes } = exports;
+        return new SpoolingManifestAdapter(
+          sources,
+          lists,
+          { exportBucket, folder: tmpdir(), timeoutMs: pool.taskTimeoutMs, maxSpoolBytes },
+          clock,
+        );
+      },
     },
     { provide: SegmentWriterPort, inject: [AwsClients], useFactory: ({ s3 }: AwsClients) => new S3SegmentWriterAdapter(s3) },
     {
@@ -120,7 +127,7 @@ const INTAKE_CAPACITY = Symbol('IntakeCapacity');
         clock: Clock,
         logger: AppLogger,
       ) => {
-        const planExpansion = new PlanExpansionUseCase({ jobs, manifests, segments }, capacity, exports, logger);
+        const planExpansion = new PlanExpansionUseCase({ jobs, manifests, segments, clock }, capacity, exports, logger);
         return new ExpandJobUseCase(planExpansion, capacity, { jobs, batches, completeJob, topUpJob, clock, logger });
       },
     },
@@ -135,7 +142,6 @@ const INTAKE_CAPACITY = Symbol('IntakeCapacity');
         CompleteJobUseCase,
         JobStateRepositoryPort,
         LiveCoordinatorsPort,
-        INTAKE_CAPACITY,
         Clock,
         AppLogger,
         Metrics,
@@ -149,13 +155,12 @@ const INTAKE_CAPACITY = Symbol('IntakeCapacity');
         completeJob: CompleteJobUseCase,
         jobs: JobStateRepositoryPort,
         coordinators: LiveCoordinatorsPort,
-        { lists }: IntakeCapacity,
         clock: Clock,
         logger: AppLogger,
         metrics: Metrics,
       ) => {
         const queue = new SqsQueue(sqs, configuration.queues.jobsUrl, clock);
-        const handOn = new JobHandOn(queue, coordinators, lists, logger);
+        const handOn = new JobHandOn(queue, coordinators, logger);
         return new ExportJobConsumer(
           {
             defaults: {

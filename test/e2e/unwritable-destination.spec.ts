@@ -94,6 +94,26 @@ describe('a destination that does not take what is written there', () => {
     expect((await run('job', jobId)).stdout).toContain('could not be written (AccessDenied)');
   });
 
+  it.each([
+    ['request', /_export\/.*\/input\/request/],
+    ['segments', /_export\/.*\/input\/.*\/[^/]+$/],
+  ])(
+    'the %s of a job refused: the job ends in seconds as DestinationRefused, and the same job runs once it is allowed',
+    async (what, key) => {
+      deny(key);
+      const input = { source: { files: [fileOf(`f-${what}`)] } };
+      const { arn, jobId } = await fixture.startExecution(input);
+      const execution = await fixture.ended(arn, 20_000);
+      expect(execution).toMatchObject({ status: 'FAILED', error: 'DestinationRefused' });
+      expect(causeOf(execution).message).toMatch(
+        /^s3:PutObject on s3:\/\/.*\/input\/.* failed: AccessDenied\. Create the bucket or grant /,
+      );
+      for (const allow of allowing.splice(0)) allow();
+      await startAgain(jobId, input);
+      expect(await fixture.jobIn(jobId, 'COMPLETED')).toMatchObject({ run: 2, completedTasks: 1 });
+    },
+  );
+
   it('the lists of a batch that are refused: the job ends as DestinationRefused, and its retry does the rest', async () => {
     deny(/_export\/.*\/results\//);
     const { arn, jobId } = await fixture.startExecution({ source: { files: [fileOf('c')] } });

@@ -70,6 +70,7 @@ export async function run(args: string[], services: Partial<Services> = {}) {
       batchSize: 100,
       intakeConcurrency: 4,
       maxOpenLists: 128,
+      maxSpoolBytes: 6 * 2 ** 30,
     },
     close: async () => void closed++,
     ...services,

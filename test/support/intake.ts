@@ -48,7 +48,7 @@ export function anIntake({ heartbeatEnabled = true, maxBeatsPerSecond = Infinity
   const enqueueBatches = new EnqueueBatchesUseCase(batches, jobBatches, counter, window);
   const capacity = { turns: new ExpansionTurns(4), lists: new OpenLists(maxOpenLists, clock) };
   const expander = (batchSize: number) => {
-    const planExpansion = new PlanExpansionUseCase({ jobs, manifests: manifest, segments }, capacity, { batchSize }, logger);
+    const planExpansion = new PlanExpansionUseCase({ jobs, manifests: manifest, segments, clock }, capacity, { batchSize }, logger);
     return new ExpandJobUseCase(planExpansion, capacity, { jobs, batches: enqueueBatches, completeJob, topUpJob, clock, logger });
   };
   const reopenJob = new ReopenJobUseCase(jobs, jobBatches, logger);
@@ -76,8 +76,12 @@ export function anIntake({ heartbeatEnabled = true, maxBeatsPerSecond = Infinity
   const acceptAndAnswer = async (request: ExportRequest, signal: AbortSignal): Promise<'expand' | 'acknowledge'> => {
     const accepted = await acceptJob.accept(request, signal);
     if (typeof accepted === 'string') return accepted;
-    await accepted.answer();
-    return 'acknowledge';
+    if ('answer' in accepted) {
+      await accepted.answer();
+      return 'acknowledge';
+    }
+    await accepted.saveAgain();
+    return 'expand';
   };
   const useCases = { completeJob, cancelJob, reopenJob, enqueueBatches, acceptJob, expandJob: expander(5), rejectMessage };
   return { ...ports, ...useCases, expander, acceptAndAnswer };

@@ -1,8 +1,11 @@
-import { isCounting, type CompleteJobUseCase, type ExportJobEntity } from '../../export-jobs/index.js';
+import {
+  DESTINATION_REFUSED,
+  destinationRefusedEnd,
+  isCounting,
+  type CompleteJobUseCase,
+  type ExportJobEntity,
+} from '../../export-jobs/index.js';
 import { toLoggable, type AppError, type AppLogger } from '../../shared/index.js';
-
-/** Code of the error that says that the bucket of the job, where the files and lists of a batch lie, refuses them for good. */
-export const DESTINATION_REFUSED = 'DESTINATION_REFUSED';
 
 /**
  * No holder could ever bring this batch to its end: its job ends at once and says why, rather than after everyone's tries and without a
@@ -30,8 +33,7 @@ type End = (
 
 const refuse: End = async ({ completeJob, logger }, { jobId, batchNo }, { message }, isStill) => {
   logger.error('The destination refuses what a batch must write or read there; its job ends', { jobId, batchNo, reason: message });
-  const mend = 'Create the bucket or grant the permission, then start the execution again: only what is not done is fetched.';
-  await completeJob.fail(jobId, { code: 'DestinationRefused', message: `${message}. ${mend}` }, isStill);
+  await completeJob.fail(jobId, destinationRefusedEnd(message), isStill);
 };
 
 const stall: End = async ({ completeJob }, { jobId, batchNo }, { message }, isStill) => {

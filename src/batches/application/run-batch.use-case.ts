@@ -1,5 +1,12 @@
 import { Injectable } from '@nestjs/common';
-import { CompleteJobUseCase, CountBatchEndUseCase, type ExportJobEntity } from '../../export-jobs/index.js';
+import {
+  CompleteJobUseCase,
+  CountBatchEndUseCase,
+  DESTINATION_REFUSED,
+  destinationRefused,
+  type ExportJobEntity,
+  MAX_REFUSALS,
+} from '../../export-jobs/index.js';
 import { AppError, AppLogger, Clock, isRefusedByStore, isRejected, retryUntil, toLoggable, type MonotonicMs } from '../../shared/index.js';
 import type { BatchEntity, Lease } from '../domain/batch.entity.js';
 import { Checkpoint } from '../domain/checkpoint.js';
@@ -10,7 +17,7 @@ import type { BatchMessage } from './batch-queue.port.js';
 import { ClaimBatchUseCase } from './claim-batch.use-case.js';
 import { ReleaseBatchUseCase } from './release-batch.use-case.js';
 import { RunningBatch, type RunningBatchServices, type StopReason } from './running-batch.js';
-import { DESTINATION_REFUSED, endJobOfBatch } from './end-job-of-batch.js';
+import { endJobOfBatch } from './end-job-of-batch.js';
 import { TaskDispatcherService } from './task-dispatcher.service.js';
 
 export interface BatchSettings {
@@ -24,8 +31,6 @@ export interface RunBatchServices extends RunningBatchServices {
 }
 
 const BACKOFF = { baseMs: 200, capMs: 5_000 };
-/** Within some seconds: so long a changed policy or bucket may take until S3 knows it everywhere. */
-const MAX_REFUSALS = 5;
 
 export type RunOutcome = 'ended' | 'dropped' | StopReason;
 
@@ -220,8 +225,7 @@ export class RunBatchUseCase {
         return await attempt();
       } catch (error) {
         if (running.isPastFence) running.stop('fenced');
-        if (isRefusedByStore(error) && ++refusals === MAX_REFUSALS)
-          throw new AppError(DESTINATION_REFUSED, error.message, { disposition: 'reject', cause: error });
+        if (isRefusedByStore(error) && ++refusals === MAX_REFUSALS) throw destinationRefused(error);
         throw error;
       }
     });

@@ -1,4 +1,11 @@
-import type { CompleteJobUseCase, ExportJobEntity, JobStateRepositoryPort } from '../../export-jobs/index.js';
+import {
+  DESTINATION_REFUSED,
+  destinationRefusedEnd,
+  type CompleteJobUseCase,
+  type ExportJobEntity,
+  type JobError,
+  type JobStateRepositoryPort,
+} from '../../export-jobs/index.js';
 import type { DrainDeadlines, LifecyclePart } from '../../platform/index.js';
 import {
   PollLoop,
@@ -9,15 +16,15 @@ import {
   type VisibilityPort,
 } from '../../platform/sqs/index.js';
 import { AppError, retryUntil, toLoggable, type AppLogger, type Clock, type Metrics } from '../../shared/index.js';
-import { TransferError } from '../../worker-pool/index.js';
 import { DESTINATION_MISSING, type AcceptJobUseCase } from '../application/accept-job.use-case.js';
 import type { ExpandJobUseCase } from '../application/expand-job.use-case.js';
+import { JobSetback } from '../application/job-setback.js';
 import { MANIFEST_REJECTED } from '../application/plan-expansion.use-case.js';
 import type { RejectMessageUseCase } from '../application/reject-message.use-case.js';
 import type { ExportRequest } from '../domain/export-request.js';
 import { parseExportJobMessage } from './export-job-message.schema.js';
 import type { JobHandOn } from './job-hand-on.js';
-import { ManifestError } from './manifest/index.js';
+import { manifestReasons } from './manifest-reasons.js';
 import { resolveExportRequest, type RequestDefaults } from './resolve-export-request.js';
 
 /** Messages that are being accepted at the same time. */
@@ -29,8 +36,8 @@ const MAX_ACCEPTED_BYTES = 64 * 1024 * 1024;
 const MAX_RECEIVE_COUNT = 5;
 /** Between two tries to give a message up on its last receive. */
 const LAST_RECEIVE_BACKOFF = { baseMs: 1_000, capMs: 30_000 };
-/** What is at fault is what was sent. */
-const REJECTED = [MANIFEST_REJECTED, DESTINATION_MISSING];
+/** The job can never run as it was sent. */
+const REJECTED = [MANIFEST_REJECTED, DESTINATION_MISSING, DESTINATION_REFUSED];
 /** A message that failed for our own reasons comes back after this, times the number of its receives. */
 const COME_BACK_S = 10;
 
@@ -60,9 +67,11 @@ export interface ConsumerTools {
  * receive ─▶ held by a visibility heartbeat ─▶ parse ─▶ accept (first task heartbeat) ─▶ expand ─▶ delete
  *               │                                │                                           └─ list not opened for 5 s ─▶ copy to the queue ─▶ delete
  *               │                                ├─ unusable ─▶ token failed, copy to the dead-letter queue ─▶ delete
- *               │                                └─ manifest at fault ─▶ job failed, copy ─▶ delete
+ *               │                                ├─ manifest at fault ─▶ job failed, copy ─▶ delete
+ *               │                                └─ destination refuses for good ─▶ job failed ─▶ delete
  *               ├─ lost (someone else has it) ─▶ not deleted: whoever has it goes on where the row says
- *               ├─ our own failure ─▶ comes back later; on the last receive the job fails with ExportIntakeFailed
+ *               ├─ its list or its bucket fails ─▶ comes back later; on the last receive the job fails with ExportIntakeFailed
+ *               ├─ our own failure ─▶ the same, and the next receive waits
  *               └─ shutdown ─▶ made visible at once
  */
 export class ExportJobConsumer implements LifecyclePart {
@@ -126,8 +135,8 @@ export class ExportJobConsumer implements LifecyclePart {
       if (held.error !== undefined)
         return this.tools.logger.warn('Job message was lost while it was worked on: another has it', { messageId });
       await this.giveBack(message, error);
-      // What failed a list's source is no fault of this process: the messages of other jobs must not be received any slower for it.
-      if (this.stopping.signal.aborted || isYielded(error) || error instanceof TransferError) return;
+      // The fault of one job's list or bucket is not this process's: the messages of other jobs must not be received any slower for it.
+      if (this.stopping.signal.aborted || isYielded(error) || error instanceof JobSetback) return;
       // The loop logs it and slows down: cut off from our tables, we must not spend the receives of the whole fleet's messages.
       throw error;
     }
@@ -158,8 +167,8 @@ export class ExportJobConsumer implements LifecyclePart {
     try {
       await this.acceptAndExpand(message, request, signal);
     } catch (error) {
-      if (error instanceof TransferError)
-        this.tools.logger.warn('The list of a job cannot be read now', { jobId, error: toLoggable(error) });
+      if (error instanceof JobSetback)
+        this.tools.logger.warn('The list or the bucket of a job cannot be used now', { jobId, error: toLoggable(error) });
       if (message.receiveCount >= MAX_RECEIVE_COUNT)
         await this.whileAccepted(message, () => this.failIntake(message, request, error, signal));
       throw error;
@@ -171,12 +180,17 @@ export class ExportJobConsumer implements LifecyclePart {
     try {
       const accepted = await acceptJob.accept(request, signal);
       if (accepted === 'acknowledge') return;
-      if (accepted !== 'expand') return await this.whileAccepted(message, accepted.answer);
-      await this.whileAccepted(message, () => expandJob.expand(request, signal, () => handOn.handOn(message, request.jobId)));
+      if (typeof accepted === 'object' && 'answer' in accepted) return await this.whileAccepted(message, accepted.answer);
+      await this.whileAccepted(message, async () => {
+        if (accepted !== 'expand') await accepted.saveAgain();
+        await expandJob.expand(request, signal, (leaving) => handOn.handOn(message, request.jobId, leaving));
+      });
       signal.throwIfAborted();
     } catch (error) {
       if (!(error instanceof AppError && REJECTED.includes(error.code))) throw error;
-      await this.whileAccepted(message, () => this.rejectManifest(message, request, error, signal));
+      await this.whileAccepted(message, () =>
+        error.code === DESTINATION_REFUSED ? this.endRefused(request, error) : this.rejectManifest(message, request, error, signal),
+      );
     }
   }
 
@@ -195,14 +209,33 @@ export class ExportJobConsumer implements LifecyclePart {
   }
 
   private async rejectManifest(message: ReceivedMessage, request: ExportRequest, error: AppError, signal: AbortSignal): Promise<void> {
-    const { completeJob, rejectMessage } = this.useCases;
     const reasons = manifestReasons(error);
     // Another delivery may have read the manifest while this one could not: then the job goes on.
-    const unplanned = (job: ExportJobEntity) => isOf(request, job) && job.status === 'PROCESSING' && job.plan === undefined;
-    const outcome = await completeJob.fail(request.jobId, { code: 'InvalidExportRequest', message: reasons.join('\n') }, unplanned);
+    const unplanned = (job: ExportJobEntity) => job.plan === undefined;
+    await this.failWhileTakenIn(request, { code: 'InvalidExportRequest', message: reasons.join('\n') }, unplanned, error);
+    await this.useCases.rejectMessage.reject({ body: message.body, reasons, jobId: request.jobId }, signal);
+  }
+
+  /** No receive of any coordinator would find the bucket open: the job ends at once and says why. Its message is in order, so no copy is kept. */
+  private async endRefused(request: ExportRequest, error: AppError): Promise<void> {
+    const { jobId } = request;
+    this.tools.logger.error('The destination refuses what the intake of a job must write there; its job ends', {
+      jobId,
+      reason: error.message,
+    });
+    await this.failWhileTakenIn(request, destinationRefusedEnd(error.message), () => true, error);
+  }
+
+  private async failWhileTakenIn(
+    request: ExportRequest,
+    failure: JobError,
+    isStill: (job: ExportJobEntity) => boolean,
+    cause: AppError,
+  ): Promise<void> {
+    const isIntake = (job: ExportJobEntity) => isOf(request, job) && job.status === 'PROCESSING' && isStill(job);
+    const outcome = await this.useCases.completeJob.fail(request.jobId, failure, isIntake);
     if (outcome === 'not-yet')
-      throw new AppError('EXPANDED_ELSEWHERE', 'The job was expanded by another delivery', { disposition: 'yield', cause: error });
-    await rejectMessage.reject({ body: message.body, reasons, jobId: request.jobId }, signal);
+      throw new AppError('EXPANDED_ELSEWHERE', 'The job was expanded by another delivery', { disposition: 'yield', cause });
   }
 
   /** After this receive the message is gone, so its token is answered now: the message is held for as long as the tables do not say how. */
@@ -261,12 +294,4 @@ function isOf(request: ExportRequest, job: ExportJobEntity): boolean {
 /** It is someone else's turn: nothing of ours has failed. */
 function isYielded(error: unknown): boolean {
   return error instanceof AppError && error.disposition === 'yield';
-}
-
-/** The first says what is wrong as a whole; each of the others names a line. */
-function manifestReasons({ code, message, cause }: AppError): string[] {
-  if (code === DESTINATION_MISSING) return [message];
-  if (cause instanceof ManifestError) return [cause.message, ...cause.problems.map(({ line, reason }) => `line ${line}: ${reason}`)];
-  if (cause instanceof AppError) return [`The manifest cannot be read (${cause.code}): ${cause.message}`];
-  return ['The manifest cannot be read'];
 }

@@ -1,6 +1,6 @@
 import type { S3Client } from '@aws-sdk/client-s3';
 import type { SegmentHeader, SegmentTask } from '../../export-jobs/index.js';
-import { writeLines } from '../../platform/s3/index.js';
+import { toStoreError, writeLines } from '../../platform/s3/index.js';
 import { SegmentWriterPort } from '../application/segment-writer.port.js';
 import type { ExportRequest } from '../domain/export-request.js';
 import type { ManifestTask } from '../domain/manifest-task.js';
@@ -27,7 +27,12 @@ export class S3SegmentWriterAdapter extends SegmentWriterPort {
       expectContentType: request.expectContentType,
       maxConcurrency: request.maxConcurrency,
     };
-    await writeLines(this.client, { bucket, key: at.key }, lines(header, tasks));
+    const object = { bucket, key: at.key };
+    try {
+      await writeLines(this.client, object, lines(header, tasks));
+    } catch (error) {
+      throw toStoreError({ ...object, permission: 's3:PutObject' }, error);
+    }
   }
 }
 

@@ -4,15 +4,22 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { GetObjectCommand, type S3Client } from '@aws-sdk/client-s3';
-import { AppError, textLines } from '../../shared/index.js';
-import { SourceReader } from '../../worker-pool/index.js';
+import { toStoreError } from '../../platform/s3/index.js';
+import { AppError, textLines, type Clock } from '../../shared/index.js';
+import { watchedBody, type SourceReader } from '../../worker-pool/index.js';
+import type { ExpansionTurn } from '../application/expansion-turns.js';
 import { ManifestPort, type ManifestReading, type SpooledManifest } from '../application/manifest.port.js';
 import type { ExportRequest, RequestSource } from '../domain/export-request.js';
 import type { ManifestTask } from '../domain/manifest-task.js';
-import { readManifest, type OpenManifest } from './manifest/index.js';
+import { HASH_BYTES, readManifest, type OpenManifest } from './manifest/index.js';
+import { SourceTime, TimedTurn } from './source-time.js';
+import { SpoolBudget, type SpoolShare } from './spool-budget.js';
 
 /** Where `export-worker submit` puts lists, under random names, in the export bucket. */
 export const SUBMISSIONS_PREFIX = '_submissions/';
+
+/** The disk is full, or the part of it that this process may use. */
+const NO_SPACE = ['ENOSPC', 'EDQUOT'];
 
 type ManifestSource = Extract<RequestSource, { kind: 'manifest' }>;
 
@@ -21,43 +28,54 @@ type ManifestSource = Extract<RequestSource, { kind: 'manifest' }>;
  * ten million do not fit into memory. The file is the normalised list, one JSON line a task.
  */
 export class SpoolingManifestAdapter extends ManifestPort {
+  private readonly budget: SpoolBudget;
+
   constructor(
-    private readonly sources: SourceReader,
+    private readonly sources: Pick<SourceReader, 'openSource'>,
+    /** Cuts no body that nobody reads for a while. */
     private readonly s3: S3Client,
-    /** `folder`: for the files of open manifests · `timeoutMs`: for the whole of a manifest. */
-    private readonly settings: { exportBucket: string; folder: string; timeoutMs: number },
+    /**
+     * `folder`: for the files of open manifests · `timeoutMs`: how long a manifest's source may take
+     * in all · `maxSpoolBytes`: for the files of all open manifests, see SpoolBudget.
+     */
+    private readonly settings: { exportBucket: string; folder: string; timeoutMs: number; maxSpoolBytes: number },
+    private readonly clock: Clock,
   ) {
     super();
+    this.budget = new SpoolBudget(settings.maxSpoolBytes);
   }
 
   async spool({ source, destination }: ExportRequest, { signal, turn, onProgress }: ManifestReading): Promise<SpooledManifest> {
     if (source.kind === 'files')
       return { totalTasks: source.files.length, tasks: () => Readable.from(source.files), dispose: () => Promise.resolve() };
-    const folder = await mkdtemp(join(this.settings.folder, 'export-manifest-'));
-    const dispose = () => rm(folder, { recursive: true, force: true });
-    const { timeoutMs } = this.settings;
+    const folder = await mkdtemp(join(this.settings.folder, 'export-manifest-')).catch((error: unknown) => {
+      throw this.orDiskFull(error);
+    });
+    const share = this.budget.share();
+    const dispose = async () => {
+      await rm(folder, { recursive: true, force: true });
+      share.release();
+    };
     // A source that drips a byte a minute never stalls, and would keep its job alive for ever.
-    const late = new AbortController();
-    const limit = setTimeout(() => late.abort(tooSlow(timeoutMs)), timeoutMs);
-    const whole = AbortSignal.any([signal, late.signal]);
+    const time = new SourceTime(this.settings.timeoutMs, this.clock);
+    const whole = AbortSignal.any([signal, time.isOver]);
+    const timed = new TimedTurn(turn, time);
     try {
       const tasks = readManifest(this.opener(source, whole, onProgress), {
         format: source.format,
         prefix: destination.prefix,
         signal: whole,
-        turn,
+        turn: timed,
         onProgress,
         hashesFile: join(folder, 'key-hashes'),
       });
       const file = join(folder, 'tasks.jsonl');
-      const totalTasks = await writeTasks(tasks, file, whole);
+      const totalTasks = await writeTasks(tasks, file, { signal: whole, turn: timed, share });
       return { totalTasks, tasks: () => readTasks(file), dispose };
     } catch (error) {
       await dispose();
-      if (!signal.aborted) late.signal.throwIfAborted();
-      throw error;
-    } finally {
-      clearTimeout(limit);
+      if (!signal.aborted) time.isOver.throwIfAborted();
+      throw this.orDiskFull(error);
     }
   }
 
@@ -77,8 +95,8 @@ export class SpoolingManifestAdapter extends ManifestPort {
 
   private async openOwn(object: { Bucket: string; Key: string }, abortSignal: AbortSignal): Promise<Readable> {
     try {
-      const { Body } = await this.s3.send(new GetObjectCommand(object), { abortSignal });
-      if (Body instanceof Readable) return Body;
+      const { Body, ContentLength: size } = await this.s3.send(new GetObjectCommand(object), { abortSignal });
+      if (Body instanceof Readable) return watchedBody(Body, { signal: abortSignal, ...(size === undefined ? {} : { size }) });
       throw new AppError('MANIFEST_UNREADABLE', 'The manifest has no body', { disposition: 'retry' });
     } catch (error) {
       if (error instanceof Error && (error.name === 'NoSuchKey' || error.name === 'NoSuchBucket'))
@@ -90,26 +108,36 @@ export class SpoolingManifestAdapter extends ManifestPort {
             cause: error,
           },
         );
-      throw error;
+      if (error instanceof AppError || abortSignal.aborted) throw error;
+      throw toStoreError({ bucket: object.Bucket, key: object.Key, permission: 's3:GetObject' }, error);
     }
+  }
+
+  private orDiskFull(cause: unknown): unknown {
+    if (!(cause instanceof Error && 'code' in cause && NO_SPACE.includes(String(cause.code)))) return cause;
+    const mend = 'Give the process more disk (ephemeralStorage of a Fargate task), or lower MAX_SPOOL_MB or MAX_OPEN_LISTS';
+    return new AppError('SPOOL_FULL', `There is no space left in ${this.settings.folder} for the tasks of a list. ${mend}`, {
+      disposition: 'retry',
+      cause,
+    });
   }
 }
 
-function tooSlow(timeoutMs: number): AppError {
-  return new AppError(
-    'MANIFEST_TIMEOUT',
-    `The manifest was not read to its end within ${timeoutMs / 1_000} s: its source is too slow, or TASK_TIMEOUT_MS too short`,
-    { disposition: 'reject' },
-  );
-}
-
 /** How many there are. */
-async function writeTasks(tasks: AsyncIterable<ManifestTask[]>, file: string, signal: AbortSignal): Promise<number> {
+async function writeTasks(
+  tasks: AsyncIterable<ManifestTask[]>,
+  file: string,
+  { signal, turn, share }: { signal: AbortSignal; turn: ExpansionTurn; share: SpoolShare },
+): Promise<number> {
   let totalTasks = 0;
   async function* lines(): AsyncIterable<string> {
     for await (const some of tasks) {
       totalTasks += some.length;
-      yield `${some.map((task) => JSON.stringify(task)).join('\n')}\n`;
+      const text = `${some.map((task) => JSON.stringify(task)).join('\n')}\n`;
+      // The hashes of the keys lie beside the tasks.
+      const room = share.grow(Buffer.byteLength(text) + some.length * HASH_BYTES);
+      if (room !== undefined) await turn.whileInLine(() => room(signal));
+      yield text;
     }
   }
   await pipeline(lines(), createWriteStream(file), { signal });

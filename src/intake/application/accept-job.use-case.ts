@@ -11,16 +11,21 @@ import {
   TaskHeartbeatService,
   type ExportJobEntity,
 } from '../../export-jobs/index.js';
-import { AppError, AppLogger, Clock, StoreError, type BackoffPolicy } from '../../shared/index.js';
+import { AppError, AppLogger, Clock, isRefusedByStore, StoreError, type BackoffPolicy } from '../../shared/index.js';
 import { decideAccept } from '../domain/decide-accept.js';
 import type { ExportRequest } from '../domain/export-request.js';
+import { insistAfter } from './despite-refusals.js';
 import { DestinationPort } from './destination.port.js';
+import { JobSetback } from './job-setback.js';
 
 /**
- * `expand`: the job is ours to expand · `acknowledge`: delete the message, nothing else is owed to it · `answer`: its token is to be answered first, which
- * waits for Step Functions as long as it takes; it throws when it was interrupted.
+ * `expand`: the job is ours to expand · `saveAgain`: it is once its request is saved, which its bucket
+ * refused; `saveAgain` asks for some seconds and throws the rejection `DESTINATION_REFUSED` if that
+ * stays so · `acknowledge`: delete the message, nothing else is owed to it · `answer`: its token is to
+ * be answered first, which waits for Step Functions as long as it takes; it throws when it was
+ * interrupted.
  */
-export type AcceptOutcome = 'expand' | 'acknowledge' | { answer: () => Promise<void> };
+export type AcceptOutcome = 'expand' | { saveAgain: () => Promise<void> } | 'acknowledge' | { answer: () => Promise<void> };
 
 /** Code of the error that says that the bucket of the request does not exist; its message says how to mend that. */
 export const DESTINATION_MISSING = 'DESTINATION_MISSING';
@@ -70,8 +75,7 @@ export class AcceptJobUseCase {
       const decision = decideAccept(current, request);
       switch (decision.kind) {
         case 'expand':
-          await this.beatAndSave(current, request);
-          return 'expand';
+          return this.beatAndSave(current, request, signal);
         case 'acknowledge':
           this.logger.info('Job message acknowledged: the job is in hand', { jobId, status: current.status });
           return 'acknowledge';
@@ -87,15 +91,28 @@ export class AcceptJobUseCase {
     throw new AppError('JOB_ROW_MISSING', 'The row of a job vanished while its message was read', { disposition: 'retry' });
   }
 
-  private async beatAndSave(job: ExportJobEntity, request: ExportRequest): Promise<void> {
+  /** Waits for no bucket that refuses: few messages are accepted at a time, and the next one needs its first beat. */
+  private async beatAndSave(job: ExportJobEntity, request: ExportRequest, signal: AbortSignal): Promise<AcceptOutcome> {
     if (this.settings.heartbeatEnabled) await this.heartbeats.beatNow(job);
     const { bucket } = request.destination;
     if (job.plan === undefined && (await this.destinations.look(bucket)) === 'missing') throw destinationMissing(bucket);
+    const save = () => this.save(job, request, signal);
+    try {
+      await save();
+      return 'expand';
+    } catch (error) {
+      if (!isRefusedByStore(error)) throw error;
+      return { saveAgain: () => insistAfter(error, save, (ms) => this.pause(ms, signal)) };
+    }
+  }
+
+  private async save(job: ExportJobEntity, request: ExportRequest, signal: AbortSignal): Promise<void> {
     try {
       await this.results.saveRequest(job, request.requestJson);
     } catch (error) {
-      if (error instanceof StoreError && error.code === 'NoSuchBucket') throw destinationMissing(bucket);
-      throw error;
+      if (error instanceof StoreError && error.code === 'NoSuchBucket') throw destinationMissing(request.destination.bucket);
+      if (isRefusedByStore(error) || signal.aborted) throw error;
+      throw new JobSetback(error);
     }
   }
 
@@ -131,7 +148,11 @@ export class AcceptJobUseCase {
   private async waitForTheEnd(look: number, signal: AbortSignal): Promise<void> {
     if (look > MAX_LOOKS)
       throw new AppError('JOB_STILL_FINALIZING', 'The job is still being answered; the message comes again', { disposition: 'yield' });
-    await this.clock.sleep(Math.min(LOOK_AGAIN.capMs, LOOK_AGAIN.baseMs * 2 ** (look - 1)), signal);
+    await this.pause(Math.min(LOOK_AGAIN.capMs, LOOK_AGAIN.baseMs * 2 ** (look - 1)), signal);
+  }
+
+  private async pause(ms: number, signal: AbortSignal): Promise<void> {
+    await this.clock.sleep(ms, signal);
     if (signal.aborted) throw new AppError('ACCEPT_INTERRUPTED', 'The message comes again elsewhere', { disposition: 'yield' });
   }
 

@@ -11,7 +11,7 @@ import { AppLogger, Clock } from '../../shared/index.js';
 import type { ExportRequest } from '../domain/export-request.js';
 import { ExpansionProgress } from './expansion-progress.js';
 import { interrupted } from './interrupted.js';
-import type { Expansion, IntakeCapacity, PlanExpansionUseCase } from './plan-expansion.use-case.js';
+import type { Expansion, IntakeCapacity, Leave, PlanExpansionUseCase } from './plan-expansion.use-case.js';
 
 /** What an expansion stands on, as one thing to hand over. */
 export interface ExpansionServices {
@@ -37,10 +37,10 @@ export class ExpandJobUseCase {
   ) {}
 
   /**
-   * @param leave asked while the list waits to be opened; true when another coordinator has the job now
+   * @param leave asked while the list waits to be opened
    * @throws AppError: `reject` when the manifest is at fault, `retry` or `yield` when the message must come again
    */
-  async expand(request: ExportRequest, signal: AbortSignal, leave: () => Promise<boolean>): Promise<void> {
+  async expand(request: ExportRequest, signal: AbortSignal, leave: Leave): Promise<void> {
     const { jobs, batches, completeJob, topUpJob } = this.services;
     const job = await jobs.find(request.jobId);
     if (job?.status !== 'PROCESSING') return;
@@ -59,7 +59,7 @@ export class ExpandJobUseCase {
     job: ExportJobEntity,
     request: ExportRequest,
     signal: AbortSignal,
-    leave: () => Promise<boolean>,
+    leave: Leave,
   ): Promise<{ job: ExportJobEntity; sentBatches: number } | undefined> {
     const { jobs, batches, clock } = this.services;
     const progress = new ExpansionProgress(job, jobs, clock);
@@ -76,7 +76,7 @@ export class ExpandJobUseCase {
   }
 
   /** The job with its plan, ours or the winner's. */
-  private async plan(expansion: Expansion, leave: () => Promise<boolean>): Promise<ExportJobEntity | undefined> {
+  private async plan(expansion: Expansion, leave: Leave): Promise<ExportJobEntity | undefined> {
     const { jobs, logger } = this.services;
     const { job, progress } = expansion;
     try {

@@ -47,6 +47,15 @@ export class ExpansionProgress {
     }
   }
 
+  /**
+   * Stamps the row of a job that leaves this process while it waits, because it may leave, and wait
+   * anew, before each next stamp. False: the job is over, and nobody else need have it.
+   */
+  async stamp(): Promise<boolean> {
+    if (await this.isOver()) this.jobOver.abort();
+    return !this.jobOver.signal.aborted;
+  }
+
   /** No look begins any more. */
   end(): void {
     this.ended.abort();

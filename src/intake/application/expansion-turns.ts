@@ -45,6 +45,12 @@ export abstract class ExpansionTurn {
    */
   abstract whileWaiting<T>(wait: () => Promise<T>): Promise<T>;
 
+  /**
+   * Gives the place back in the same way, for a wait for something else of this process that others
+   * have at the moment.
+   */
+  abstract whileInLine<T>(wait: () => Promise<T>): Promise<T>;
+
   /** Between two units of work: lets those in line go first. */
   yield(): Promise<void> {
     return this.whileWaiting(() => Promise.resolve());
@@ -88,6 +94,10 @@ class PlacedTurn extends ExpansionTurn {
       this.waits--;
       await this.take();
     }
+  }
+
+  override whileInLine<T>(wait: () => Promise<T>): Promise<T> {
+    return this.whileWaiting(() => this.line.whileInLine(wait()));
   }
 
   private async take(): Promise<void> {

@@ -7,6 +7,9 @@ import { interrupted } from './interrupted.js';
  */
 const PATIENCE_MS = 5_000;
 
+/** Asked with the place that a waiting list has in the line, from 1. True: somebody else has its job now. */
+export type MayLeave = (place: number) => Promise<boolean>;
+
 interface Waiting {
   host: string;
   admitted: AbortController;
@@ -36,10 +39,10 @@ export class OpenLists {
   }
 
   /**
-   * @param leave asked every 5 s of waiting; true when somebody else has the job now
+   * @param mayLeave asked every 5 s of waiting
    * @throws AppError `EXPANSION_INTERRUPTED` when the signal is aborted first
    */
-  async enter(host: string, signal: AbortSignal, leave: () => Promise<boolean>): Promise<boolean> {
+  async enter(host: string, signal: AbortSignal, mayLeave: MayLeave): Promise<boolean> {
     if (signal.aborted) throw interrupted();
     if (this.hasRoom(host)) {
       this.count(host, 1);
@@ -47,7 +50,7 @@ export class OpenLists {
     }
     const me = { host, admitted: new AbortController() };
     this.line.push(me);
-    const hasLeft = await this.waitInLine(AbortSignal.any([signal, me.admitted.signal]), leave);
+    const hasLeft = await this.waitInLine(AbortSignal.any([signal, me.admitted.signal]), () => mayLeave(this.line.indexOf(me) + 1));
     if (me.admitted.signal.aborted) {
       if (!hasLeft && !signal.aborted) return true;
       this.exit(host);
@@ -66,11 +69,11 @@ export class OpenLists {
     next.admitted.abort();
   }
 
-  private async waitInLine(woken: AbortSignal, leave: () => Promise<boolean>): Promise<boolean> {
+  private async waitInLine(woken: AbortSignal, mayLeave: () => Promise<boolean>): Promise<boolean> {
     for (;;) {
       await this.clock.sleep(PATIENCE_MS, woken);
       if (woken.aborted) return false;
-      if (await leave()) return true;
+      if (await mayLeave()) return true;
     }
   }
 

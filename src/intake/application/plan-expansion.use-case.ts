@@ -5,13 +5,15 @@ import {
   type ExportJobEntity,
   type JobStateRepositoryPort,
 } from '../../export-jobs/index.js';
-import { AppError, isRejected, newId, type AppLogger } from '../../shared/index.js';
+import { AppError, isRefusedByStore, isRejected, newId, type AppLogger, type Clock } from '../../shared/index.js';
 import { batchSizeFor, type ExportRequest } from '../domain/export-request.js';
 import { listHost } from '../domain/list-host.js';
 import type { ManifestTask } from '../domain/manifest-task.js';
+import { insistAfter } from './despite-refusals.js';
 import type { ExpansionProgress } from './expansion-progress.js';
 import type { ExpansionTurn, ExpansionTurns } from './expansion-turns.js';
 import { interrupted } from './interrupted.js';
+import { JobSetback } from './job-setback.js';
 import type { ManifestPort, SpooledManifest } from './manifest.port.js';
 import type { OpenLists } from './open-lists.js';
 import type { SegmentWriterPort } from './segment-writer.port.js';
@@ -26,6 +28,7 @@ export interface PlanningPorts {
   jobs: JobStateRepositoryPort;
   manifests: ManifestPort;
   segments: SegmentWriterPort;
+  clock: Clock;
 }
 
 /** What the expansions of this process share. */
@@ -41,6 +44,17 @@ export interface Expansion {
   progress: ExpansionProgress;
   signal: AbortSignal;
 }
+
+/** A job that waits for its list to be opened, and may leave for another coordinator. */
+export interface Leaving {
+  /** In the line, from 1. */
+  place: number;
+  /** To be called before it leaves; false: it is over, and need not. */
+  stamp: () => Promise<boolean>;
+}
+
+/** True: another coordinator has the job now. */
+export type Leave = (leaving: Leaving) => Promise<boolean>;
 
 /**
  * The manifest is read to its end and spooled; segments go to S3 under a random prefix; then one
@@ -58,10 +72,9 @@ export class PlanExpansionUseCase {
   /**
    * The job with our plan. `undefined` when another plan is recorded, the job is not to be expanded
    * any more, or it has left for another coordinator.
-   * @param leave asked while the list waits to be opened; true when another coordinator has the job
-   * now
+   * @param leave asked while the list waits to be opened
    */
-  async plan(expansion: Expansion, leave: () => Promise<boolean>): Promise<ExportJobEntity | undefined> {
+  async plan(expansion: Expansion, leave: Leave): Promise<ExportJobEntity | undefined> {
     const { request, progress, signal } = expansion;
     const { turns, lists } = this.capacity;
     const work = () => turns.run(signal, progress, (turn) => this.planWith(turn, expansion));
@@ -69,7 +82,8 @@ export class PlanExpansionUseCase {
     // Its files came with the message: there is nothing to open.
     if (source.kind === 'files') return work();
     const host = listHost(source.uri);
-    if (!(await progress.whileInLine(lists.enter(host, signal, leave)))) return undefined;
+    const mayLeave = (place: number) => leave({ place, stamp: () => progress.stamp() });
+    if (!(await progress.whileInLine(lists.enter(host, signal, mayLeave)))) return undefined;
     try {
       return await work();
     } finally {
@@ -97,16 +111,14 @@ export class PlanExpansionUseCase {
     try {
       return await this.ports.manifests.spool(request, { signal, turn, onProgress: () => progress.moved() });
     } catch (cause) {
-      if (!isRejected(cause)) throw cause;
+      if (signal.aborted) throw cause;
+      if (!isRejected(cause)) throw new JobSetback(cause);
       throw new AppError(MANIFEST_REJECTED, cause.message, { disposition: 'reject', cause });
     }
   }
 
-  private async writeSegments(
-    turn: ExpansionTurn,
-    { job, request, progress, signal }: Expansion,
-    manifest: SpooledManifest,
-  ): Promise<ExpansionPlan> {
+  private async writeSegments(turn: ExpansionTurn, expansion: Expansion, manifest: SpooledManifest): Promise<ExpansionPlan> {
+    const { job, progress, signal } = expansion;
     const { totalTasks } = manifest;
     const batchSize = batchSizeFor(totalTasks, this.settings.batchSize);
     const prefix = segmentPrefix(job.destination, job.jobId, newId());
@@ -116,7 +128,7 @@ export class PlanExpansionUseCase {
       if (signal.aborted) throw interrupted();
       const batchNo = batchCount++;
       const at = { key: segmentKey(prefix, batchNo), batchNo, firstIndex: batchNo * batchSize };
-      const write = this.ports.segments.write(request, at, batch);
+      const write = this.writeSegment(turn, expansion, at, batch);
       // It is awaited a few segments later, and must not count as unhandled until then.
       write.catch(() => undefined);
       writing.push(write);
@@ -128,6 +140,26 @@ export class PlanExpansionUseCase {
     }
     await Promise.all(writing);
     return { totalTasks, batchCount, batchSize, segmentPrefix: prefix };
+  }
+
+  private async writeSegment(
+    turn: ExpansionTurn,
+    { request, signal }: Expansion,
+    at: Parameters<SegmentWriterPort['write']>[1],
+    batch: readonly ManifestTask[],
+  ): Promise<void> {
+    const { segments, clock } = this.ports;
+    const write = async () => {
+      try {
+        await segments.write(request, at, batch);
+      } catch (error) {
+        if (isRefusedByStore(error) || signal.aborted) throw error;
+        throw new JobSetback(error);
+      }
+    };
+    // A bucket that refuses keeps no place from others while it is given time.
+    const wait = (ms: number) => turn.whileWaiting(() => clock.sleep(ms, signal));
+    await write().catch((error: unknown) => insistAfter(error, write, wait));
   }
 }
 

@@ -4,8 +4,8 @@
  */
 const MAX_HAND_ONS = 10;
 /**
- * More than this many do not wait here: their messages would fill what a coordinator may hold, and
- * no new job would be accepted.
+ * Those behind so many do not wait here: their messages would fill what a coordinator may hold, and
+ * no new job would be accepted. The ones before them keep their places.
  */
 const MAX_WAITING = 500;
 const POSTPONED_S = 30;
@@ -13,21 +13,21 @@ const POSTPONED_S = 30;
 export interface WaitingJob {
   /** How often it was handed on before. */
   handOns: number;
-  /** How many jobs wait here to have their lists opened, this one included. */
-  waitingHere: number;
+  /** The job's place among those that wait here to have their lists opened, from 1. */
+  place: number;
   /** Whether another coordinator is alive. */
   hasOthers: boolean;
 }
 
 /**
  * `hand-on`: another coordinator may have room · `postpone`: nobody is known to have, and too many
- * wait here · `wait`: here, in line.
+ * wait before it · `wait`: here, in line.
  */
 export type HandOnDecision = { kind: 'wait' } | { kind: 'hand-on' | 'postpone'; delayS: number };
 
 /** What becomes of a job whose list could not be opened for a while. */
-export function decideHandOn({ handOns, waitingHere, hasOthers }: WaitingJob): HandOnDecision {
+export function decideHandOn({ handOns, place, hasOthers }: WaitingJob): HandOnDecision {
   if (hasOthers && handOns < MAX_HAND_ONS) return { kind: 'hand-on', delayS: 0 };
-  if (waitingHere > MAX_WAITING) return { kind: 'postpone', delayS: POSTPONED_S };
+  if (place > MAX_WAITING) return { kind: 'postpone', delayS: POSTPONED_S };
   return { kind: 'wait' };
 }

@@ -10,11 +10,12 @@ import { NodeHttpHandler } from '@smithy/node-http-handler';
 /** Long polls last 20 s; an answer that takes much longer is lost. */
 const SQS_REQUEST_TIMEOUT_MS = 30_000;
 const S3_REQUEST_TIMEOUT_MS = 60_000;
-/** Beside the lists that are read through this client, which wait for a turn with their sockets open: the writes of those whose turn it is must find others. */
 const S3_SOCKETS = 50;
 export const DYNAMODB_REQUEST_TIMEOUT_MS = 3_000;
 /** The SDK's own four take 12 s of a table that is silent: longer than a heartbeat's interval (10 s), which must know that it failed before the next is due. */
 export const DYNAMODB_ATTEMPTS = 3;
+/** For a socket; absent, it would be the SDK's own. */
+const NO_TIMEOUT = 0;
 /** One slow beat must not stand in the way of the next. */
 const STEP_FUNCTIONS_REQUEST_TIMEOUT_MS = 5_000;
 
@@ -26,21 +27,27 @@ const STEP_FUNCTIONS_REQUEST_TIMEOUT_MS = 5_000;
  */
 export class AwsClients {
   readonly s3: S3Client;
+  /**
+   * For our own lists, which are read for long: they have sockets of their own, because they stand in line for their turns with sockets open.
+   * No body is cut because nobody reads it, which a socket's timeout takes for silence: the reader watches it.
+   */
+  readonly lists: S3Client;
   readonly sqs: SQSClient;
   readonly dynamoDb: DynamoDBDocumentClient;
   readonly stepFunctions: SFNClient;
 
-  /** @param openLists how many bodies may be open at the S3 client for long */
-  constructor(settings: { region: string; s3CustomEndpoint: boolean }, openLists = 0) {
+  /** @param openLists how many lists may be open at a time */
+  constructor(settings: { region: string; s3CustomEndpoint: boolean }, openLists = 1, s3TimeoutMs = S3_REQUEST_TIMEOUT_MS) {
     const { region } = settings;
-    this.s3 = new S3Client({
+    const store = {
       region,
       forcePathStyle: settings.s3CustomEndpoint,
-      // What this client writes is our own text; compatible stores reject the SDK's default checksums.
+      // What these clients write is our own text; compatible stores reject the SDK's default checksums.
       requestChecksumCalculation: 'WHEN_REQUIRED',
       responseChecksumValidation: 'WHEN_REQUIRED',
-      requestHandler: handler(S3_REQUEST_TIMEOUT_MS, S3_SOCKETS + openLists),
-    });
+    } as const;
+    this.s3 = new S3Client({ ...store, requestHandler: handler(s3TimeoutMs, S3_SOCKETS) });
+    this.lists = new S3Client({ ...store, requestHandler: handler(s3TimeoutMs, openLists, NO_TIMEOUT) });
     this.sqs = new SQSClient({
       region,
       // With a local endpoint the client would otherwise send to the host in the queue's URL.
@@ -57,11 +64,11 @@ export class AwsClients {
   }
 
   destroy(): void {
-    for (const client of [this.s3, this.sqs, this.dynamoDb, this.stepFunctions]) client.destroy();
+    for (const client of [this.s3, this.lists, this.sqs, this.dynamoDb, this.stepFunctions]) client.destroy();
   }
 }
 
-function handler(requestTimeout: number, maxSockets: number): NodeHttpHandler {
+function handler(requestTimeout: number, maxSockets: number, socketTimeout = requestTimeout): NodeHttpHandler {
   const options = { keepAlive: true, maxSockets };
   return new NodeHttpHandler({
     httpAgent: new HttpAgent(options),
@@ -69,7 +76,7 @@ function handler(requestTimeout: number, maxSockets: number): NodeHttpHandler {
     connectionTimeout: 3_000,
     requestTimeout,
     throwOnRequestTimeout: true,
-    // The request timeout ends with the head of the answer: a body that stalls after it is cut by this.
-    socketTimeout: requestTimeout,
+    // The request timeout ends with the head of the answer: a body that stalls after it is cut by this, and so is one that nobody reads.
+    socketTimeout,
   });
 }

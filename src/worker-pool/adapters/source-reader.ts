@@ -1,16 +1,16 @@
-import { Readable } from 'node:stream';
+import type { Readable } from 'node:stream';
 import type { Agent } from 'undici';
 import { MAX_RETRY_AFTER_MS } from '../domain/http-response.js';
 import { TransferError } from '../domain/transfer-error.js';
 import { guardedAgent } from '../threads/guarded-agent.js';
 import { BucketAccesses } from '../threads/bucket-accesses.js';
-import { readBody } from '../threads/source-body.js';
 import { S3Requests } from '../threads/s3-requests.js';
 import { SourceGuard } from '../threads/source-guard.js';
 import { pause } from '../threads/pause.js';
 import { SourceOpener, type OpenedSource } from '../threads/source-opener.js';
-import { STALL_TIMEOUT_MS, type PoolSettings } from './pool-settings.js';
+import type { PoolSettings } from './pool-settings.js';
 import { S3Access } from './s3-access.js';
+import { watchedBody } from './watched-body.js';
 
 /** How long in all a reader waits because a host asks for it: one wait of the longest kind. A longer wish is for the caller to come back for. */
 const PATIENCE_MS = MAX_RETRY_AFTER_MS;
@@ -64,13 +64,8 @@ export class SourceReader {
       throw lengthUnknown();
     }
     const expected = size === undefined ? {} : { size };
-    const body = Readable.from(readBody(source, { ...expected, stallTimeoutMs: STALL_TIMEOUT_MS, signal: options.signal }), {
-      objectMode: false,
-    });
-    // A read that is under way would otherwise keep the connection until the next byte.
-    body.once('close', () => source.destroy());
     return {
-      body,
+      body: watchedBody(source, { ...expected, signal: options.signal }),
       ...expected,
       ...(contentType !== undefined && { contentType }),
       ...(contentEncoding !== undefined && { contentEncoding }),

@@ -13,6 +13,10 @@ export class UnsharedTurn extends ExpansionTurn {
   whileWaiting<T>(wait: () => Promise<T>): Promise<T> {
     return wait();
   }
+
+  whileInLine<T>(wait: () => Promise<T>): Promise<T> {
+    return wait();
+  }
 }
 
 /** A manifest of as many tasks as the test says. Each read takes a turn of the event loop, like a file's. */

@@ -114,7 +114,14 @@ describe('submit', () => {
   });
 
   it('exits with 78 without a state machine', async () => {
-    const settings = { bucket: 'bucket', retentionDays: 30, batchSize: 100, intakeConcurrency: 4, maxOpenLists: 128 };
+    const settings = {
+      bucket: 'bucket',
+      retentionDays: 30,
+      batchSize: 100,
+      intakeConcurrency: 4,
+      maxOpenLists: 128,
+      maxSpoolBytes: 6 * 2 ** 30,
+    };
     const { exitCode, stderr } = await run(['submit', 'list'], { settings });
     expect(exitCode).toBe(78);
     expect(stderr).toContain('STATE_MACHINE_ARN');

@@ -32,7 +32,7 @@ describe('loadConfiguration', () => {
       logLevel: 'info',
       aws: { region: 'eu-central-1', s3CustomEndpoint: false, s3Checksums: 'full-object' },
       tables: { statusShards: 4 },
-      exports: { retentionDays: 30, batchSize: 100, intakeConcurrency: 4, maxOpenLists: 128 },
+      exports: { retentionDays: 30, batchSize: 100, intakeConcurrency: 4, maxOpenLists: 128, maxSpoolBytes: 6 * 2 ** 30 },
       visibility: { intervalMs: 20_000 },
       stepFunctions: { heartbeatEnabled: true, heartbeatIntervalMs: 30_000, maxBeatsPerSecond: 100 },
       batches: { heartbeatIntervalMs: 10_000, maxInHand: 8, maxInHandTotal: 64, ttlMs: { download: 90_000 }, taskMaxAttempts: 4 },

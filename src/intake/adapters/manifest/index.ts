@@ -1,2 +1,3 @@
+export { HASH_BYTES } from './key-hashes.js';
 export { ManifestError } from './manifest-error.js';
 export { readManifest, type OpenManifest, type ReadManifestOptions } from './read-manifest.js';

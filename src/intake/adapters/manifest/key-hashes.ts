@@ -2,7 +2,7 @@ import { appendFile, open } from 'node:fs/promises';
 import type { ExpansionTurn } from '../../application/expansion-turns.js';
 import { KeySet, SHARD_BITS, type KeyHash } from './key-set.js';
 
-const HASH_BYTES = 8;
+export const HASH_BYTES = 8;
 /** Held in memory before they go to the file: 32,768 hashes. */
 const BLOCK_BYTES = 4_096 * HASH_BYTES;
 const MAX_BLOCKS = 8;

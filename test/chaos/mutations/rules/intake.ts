@@ -4,6 +4,8 @@ const TURNS = 'src/intake/application/expansion-turns.ts';
 const LISTS = 'src/intake/application/open-lists.ts';
 const PROGRESS = 'src/intake/application/expansion-progress.ts';
 const CONSUMER = 'src/intake/adapters/export-job.consumer.ts';
+const PLANNING = 'src/intake/application/plan-expansion.use-case.ts';
+const BUDGET = 'src/intake/adapters/spool-budget.ts';
 const HAND_ON = 'src/intake/adapters/job-hand-on.ts';
 const READING = 'src/intake/adapters/manifest/read-manifest.ts';
 const HASHES = 'src/intake/adapters/manifest/key-hashes.ts';
@@ -65,18 +67,58 @@ export const INTAKE_MUTATIONS: readonly Mutation[] = [
     rule: 'Copy first, then delete',
     fault: 'a receive is spent instead',
     file: CONSUMER,
-    find: 'handOn.handOn(message, request.jobId)));',
+    find: 'handOn.handOn(message, request.jobId, leaving));',
     replace:
-      "handOn.handOn(message, request.jobId).then((left) => { if (left) throw new AppError('LEFT', 'left', { disposition: 'yield' }); return left; })));",
+      "handOn.handOn(message, request.jobId, leaving).then((left) => { if (left) throw new AppError('LEFT', 'left', { disposition: 'yield' }); return left; }));",
     specs: ON_CONSUMER,
   },
   {
-    rule: 'The source’s fault slows no receive',
-    fault: 'lists that cannot be read slow the receiving of other jobs down',
+    rule: 'Stamped before it leaves',
+    fault: 'a job that is postponed again and again looks as if it stood still',
+    file: HAND_ON,
+    find: "if (decision.kind === 'wait' || !(await stamp())) return false;",
+    replace: "if (decision.kind === 'wait') return false;",
+    specs: ON_CONSUMER,
+  },
+  {
+    rule: 'The eldest keep their places',
+    fault: 'whoever has waited longest is postponed for those behind it',
+    file: LISTS,
+    find: 'mayLeave(this.line.indexOf(me) + 1)',
+    replace: 'mayLeave(this.line.length)',
+    specs: ON_LISTS,
+  },
+  {
+    rule: 'One job’s fault slows no receive',
+    fault: 'lists and buckets that fail slow the receiving of other jobs down',
     file: CONSUMER,
-    find: '|| isYielded(error) || error instanceof TransferError) return;',
+    find: '|| isYielded(error) || error instanceof JobSetback) return;',
     replace: '|| isYielded(error)) return;',
     specs: ON_CONSUMER,
+  },
+  {
+    rule: 'One job’s fault slows no receive',
+    fault: 'a bucket that takes no segment now counts as a failure of this process',
+    file: PLANNING,
+    find: 'if (isRefusedByStore(error) || signal.aborted) throw error;\n        throw new JobSetback(error);',
+    replace: 'throw error;',
+    specs: ON_CONSUMER,
+  },
+  {
+    rule: 'DestinationRefused',
+    fault: 'a job whose segments are refused spends its five receives',
+    file: 'src/intake/application/despite-refusals.ts',
+    find: 'if (refusals === MAX_REFUSALS) throw destinationRefused(last);',
+    replace: 'if (refusals === MAX_REFUSALS) throw last;',
+    specs: ['unit/intake/application/expand-job.use-case.spec.ts', 'unit/intake/application/accept-job.use-case.spec.ts'],
+  },
+  {
+    rule: 'DestinationRefused',
+    fault: 'a bucket that refuses keeps a place of the intake while it is given time',
+    file: PLANNING,
+    find: 'turn.whileWaiting(() => clock.sleep(ms, signal));',
+    replace: 'clock.sleep(ms, signal);',
+    specs: ['unit/intake/application/expand-job.use-case.spec.ts'],
   },
   {
     rule: 'Aborted in any wait',
@@ -85,6 +127,38 @@ export const INTAKE_MUTATIONS: readonly Mutation[] = [
     find: 'await dispose();\n      if (!signal.aborted)',
     replace: 'if (!signal.aborted)',
     specs: ON_SPOOLING,
+  },
+  {
+    rule: 'Its source’s time alone counts',
+    fault: 'a list fails for its slow source when it was our places that it waited for',
+    file: 'src/intake/adapters/source-time.ts',
+    find: 'return this.turn.whileWaiting(() => this.time.during(wait));',
+    replace: 'return this.time.during(() => this.turn.whileWaiting(wait));',
+    specs: ON_SPOOLING,
+  },
+  {
+    rule: 'Unread is not silent',
+    fault: 'S3 lists that stand in line for a minute are cut',
+    file: 'src/platform/aws/aws-clients.ts',
+    find: 'handler(s3TimeoutMs, openLists, NO_TIMEOUT)',
+    replace: 'handler(s3TimeoutMs, openLists)',
+    specs: ['integration/own-lists.spec.ts'],
+  },
+  {
+    rule: 'The eldest long list never waits',
+    fault: 'lists that fill the budget together wait for each other for ever',
+    file: BUDGET,
+    find: 'if (share !== eldest && this.usedBytes',
+    replace: 'if (share !== undefined && eldest !== undefined && this.usedBytes',
+    specs: ['unit/intake/adapters/spool-budget.spec.ts'],
+  },
+  {
+    rule: 'Small lists never wait',
+    fault: 'a short list waits until long ones have come to their end',
+    file: BUDGET,
+    find: 'if (more <= 0) return undefined;',
+    replace: '',
+    specs: ['unit/intake/adapters/spool-budget.spec.ts'],
   },
   {
     rule: 'Keys in a file',

@@ -67,6 +67,7 @@ class FakeRenewals extends VisibilityPort {
   }
 }
 
+const PUT = { bucket: 'exports', key: 'k', permission: 's3:PutObject' };
 const MESSAGE = {
   jobId: 'job-1',
   exportId: 'export-1',
@@ -88,7 +89,7 @@ onEachClock('ExportJobConsumer', () => {
     queue = new FakeJobsQueue();
     renewals = new FakeRenewals();
     coordinators = ['self'];
-    const handOn = new JobHandOn(queue, { list: () => coordinators }, i.capacity.lists, i.logger);
+    const handOn = new JobHandOn(queue, { list: () => coordinators }, i.logger);
     consumer = new ExportJobConsumer(
       { defaults: { bucket: 'exports', destinationBuckets: ['exports'] }, visibility: { intervalMs: 20_000 } },
       queue,
@@ -129,6 +130,36 @@ onEachClock('ExportJobConsumer', () => {
     });
     expect(i.jobs.get('job-1')).toMatchObject({ status: 'FAILED', callback: 'failure', resultsNotWritten: { code: 'NoSuchBucket' } });
     expect(i.deadLetters.copies).toMatchObject([{ reason: expect.stringContaining('does not exist') as unknown }]);
+    await stop();
+  });
+
+  it('DestinationRefused: ends a job at once whose bucket takes no request, names the permission, and keeps no copy', async () => {
+    i.results.failsWith = new StoreError({ bucket: 'exports', key: 'k', permission: 's3:PutObject' }, 'AccessDenied', { mayPass: false });
+    queue.put(MESSAGE);
+    await eventually(async () => {
+      await i.clock.advance(1_000);
+      return queue.deleted.length === 1;
+    });
+    expect(i.clock.monotonicMs()).toBeLessThan(30_000);
+    expect(i.stepFunctions.answers).toMatchObject([{ taskToken: MESSAGE.taskToken, error: 'DestinationRefused' }]);
+    expect(JSON.parse(i.stepFunctions.answers[0]?.cause ?? '')).toMatchObject({
+      message: expect.stringContaining('s3:PutObject on s3://exports/k failed: AccessDenied. Create the bucket or grant') as unknown,
+    });
+    expect(i.logger.messages('error')).toContain('The destination refuses what the intake of a job must write there; its job ends');
+    expect([i.deadLetters.copies, queue.shownAgain]).toEqual([[], []]);
+    await stop();
+  });
+
+  it('accepts a burst of jobs at once although the buckets of more jobs than are accepted at a time refuse them', async () => {
+    const save = i.results.saveRequest.bind(i.results);
+    const refusal = new StoreError({ bucket: 'closed', key: 'k', permission: 's3:PutObject' }, 'AccessDenied', { mayPass: false });
+    i.results.saveRequest = (job, json) => (job.exportId === 'closed' ? Promise.reject(refusal) : save(job, json));
+    for (let index = 0; index < 200; index++) queue.put({ ...MESSAGE, exportId: 'closed', jobId: `job-${index}`, taskToken: `t-${index}` });
+    queue.put({ ...MESSAGE, jobId: 'healthy' });
+    await handled();
+    expect(i.jobs.get('healthy').status).toBe('DOWNLOADING');
+    // The shortest wait for a bucket that refuses.
+    expect(i.clock.monotonicMs()).toBeLessThan(250);
     await stop();
   });
 
@@ -351,6 +382,27 @@ onEachClock('ExportJobConsumer', () => {
       expect(i.capacity.lists.waiting).toBe(0);
     });
 
+    it('Stamped before it leaves: a job that finds no room anywhere is not taken for one that stands still', async () => {
+      coordinators = ['self', 'busy'];
+      await putBehindAnother(LIST);
+      for (let visit = 1; visit <= 3; visit++) {
+        await i.clock.advance(5_000 + HAIR_MS);
+        await handled(visit);
+        expect(Date.parse(i.clock.nowIso()) - Date.parse(i.jobs.get('job-2').lastProgressAt)).toBeLessThanOrEqual(2 * HAIR_MS);
+        queue.put(LIST);
+        await eventually(() => i.capacity.lists.waiting === 1);
+      }
+    });
+
+    it('does not leave when it is over: nobody else need have it', async () => {
+      coordinators = ['self', 'idle'];
+      await putBehindAnother(LIST);
+      i.jobs.put({ ...i.jobs.get('job-2'), status: 'CANCELLED' });
+      await i.clock.advance(5_000 + HAIR_MS);
+      await handled();
+      expect([queue.copies, queue.deleted]).toEqual([[], ['m2']]);
+    });
+
     it('is not deleted when its copy cannot be sent: it waits, and is offered again', async () => {
       coordinators = ['self', 'idle'];
       await putBehindAnother(LIST, LAST_RECEIVE);
@@ -404,16 +456,25 @@ onEachClock('ExportJobConsumer', () => {
     });
   });
 
-  it('The source’s fault slows no receive: a list that cannot be read is logged, and others are taken in at once', async () => {
-    i.gate.next('spool', () => Promise.reject(new TransferError('HEADERS_TIMEOUT', 'no answer in time', { retryable: true })));
-    queue.put(MESSAGE, 2);
-    await handled();
-    expect(queue.shownAgain).toMatchObject([{ timeoutS: 20 }]);
-    expect(i.logger.messages('error')).toEqual([]);
-    expect(i.logger.messages('warn')).toContain('The list of a job cannot be read now');
-    queue.put({ ...MESSAGE, jobId: 'job-2' });
-    await handled(2);
-    expect(i.clock.monotonicMs()).toEqual(i.clock.about(0));
+  it.each<[what: string, step: string, failure: Error]>([
+    ['whose source says nothing', 'spool', new TransferError('HEADERS_TIMEOUT', 'no answer in time', { retryable: true })],
+    ['whose list changed', 'spool', new AppError('MANIFEST_CHANGED', 'changed while it was read', { disposition: 'retry' })],
+    ['whose own list S3 does not give', 'spool', Object.assign(new Error('Access Denied'), { name: 'AccessDenied' })],
+    ['whose bucket takes no request now', 'saveRequest', new StoreError(PUT, 'SlowDown', { mayPass: true })],
+    ['whose bucket takes no segment now', 'writeSegment', new StoreError(PUT, 'SlowDown', { mayPass: true })],
+  ])('One job’s fault slows no receive: one %s is logged, and others are taken in at once', async (_what, step, failure) => {
+    for (let job = 1; job <= 10; job++) {
+      i.gate.next(step, () => Promise.reject(failure));
+      queue.put({ ...MESSAGE, jobId: `job-${job}` }, 2);
+      await handled(job);
+      await settled();
+      expect(i.logger.messages('error')).toEqual([]);
+    }
+    expect(queue.shownAgain).toEqual(Array.from({ length: 10 }, () => expect.objectContaining({ timeoutS: 20 }) as unknown));
+    expect(i.logger.messages('warn')).toContain('The list or the bucket of a job cannot be used now');
+    queue.put({ ...MESSAGE, jobId: 'job-11' });
+    await handled(11);
+    expect(i.clock.monotonicMs()).toBeLessThan(10);
     await stop();
   });
 });

@@ -8,9 +8,11 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { SpoolingManifestAdapter } from '../../../../src/intake/adapters/spooling-manifest.adapter.js';
 import { ExpansionTurns } from '../../../../src/intake/application/expansion-turns.js';
 import type { ManifestReading } from '../../../../src/intake/application/manifest.port.js';
-import type { OpenSourceOptions, SourceReader } from '../../../../src/worker-pool/index.js';
+import { SystemClock, type Clock } from '../../../../src/shared/index.js';
+import type { OpenSourceOptions } from '../../../../src/worker-pool/index.js';
 import { aRequest } from '../../../support/builders.js';
 import { deferred } from '../../../support/deferred.js';
+import { FakeClock } from '../../../support/fake-clock.js';
 import { UnsharedTurn } from '../../../support/fakes/fake-intake-ports.js';
 import { eventually } from '../../../support/local-aws.js';
 
@@ -29,9 +31,24 @@ describe('a manifest that is spooled', () => {
 
   /** From a source that opens as the test says. */
   function spool(open: Open, { timeoutMs = 60_000, ...reading }: Partial<ManifestReading> & { timeoutMs?: number } = {}) {
+    return spoolWith(anAdapter(open, { timeoutMs }), reading);
+  }
+
+  function anAdapter(
+    open: Open,
+    { timeoutMs = 60_000, maxSpoolBytes = 2 ** 30, clock }: { timeoutMs?: number; maxSpoolBytes?: number; clock?: Clock } = {},
+  ) {
     const sources = { openSource: async (_url: string, options: OpenSourceOptions) => ({ body: await open(options) }) };
     const s3 = new S3Client({ region: 'eu-west-1' });
-    const adapter = new SpoolingManifestAdapter(sources as unknown as SourceReader, s3, { exportBucket: 'exports', folder, timeoutMs });
+    return new SpoolingManifestAdapter(
+      sources,
+      s3,
+      { exportBucket: 'exports', folder, timeoutMs, maxSpoolBytes },
+      clock ?? new SystemClock(),
+    );
+  }
+
+  function spoolWith(adapter: SpoolingManifestAdapter, reading: Partial<ManifestReading> = {}) {
     const unshared = { signal: new AbortController().signal, turn: new UnsharedTurn(), onProgress: () => undefined };
     return adapter.spool(request, { ...unshared, ...reading });
   }
@@ -47,6 +64,55 @@ describe('a manifest that is spooled', () => {
     }
     const reading = spool(async () => Readable.from(dripping()), { timeoutMs: 50 });
     await expect(reading).rejects.toMatchObject({ code: 'MANIFEST_TIMEOUT', disposition: 'reject' });
+    await expectNoFiles();
+  });
+
+  it('Its source’s time alone counts: it is read to its end although it stood in line for longer', async () => {
+    const clock = new FakeClock();
+    class LateTurn extends UnsharedTurn {
+      override async whileWaiting<T>(wait: () => Promise<T>): Promise<T> {
+        const waited = await super.whileWaiting(wait);
+        await clock.advance(3_600_000);
+        return waited;
+      }
+    }
+    const adapter = anAdapter(async () => Readable.from([Buffer.from('https://host/a.pdf\n')]), { clock });
+    const spooled = await spoolWith(adapter, { turn: new LateTurn() });
+    expect([spooled.totalTasks, clock.sleepers]).toEqual([1, 0]);
+    await spooled.dispose();
+  });
+
+  it('Waits for room on the disk without a place, and goes on once another list was disposed of', async () => {
+    // 20 MB: more than what each list may have beside the budget.
+    const text = Array.from({ length: 20_000 }, (_, line) => `https://host/${line}.pdf?${'q'.repeat(1_000)}\n`).join('');
+    const adapter = anAdapter(async () => Readable.from([Buffer.from(text)]), { maxSpoolBytes: 1 });
+    const first = await spoolWith(adapter);
+    let lines = 0;
+    class CountingTurn extends UnsharedTurn {
+      override whileInLine<T>(wait: () => Promise<T>): Promise<T> {
+        lines++;
+        return super.whileInLine(wait);
+      }
+    }
+    let isRead = false;
+    const second = spoolWith(adapter, { turn: new CountingTurn() }).finally(() => (isRead = true));
+    await eventually(() => lines === 1);
+    await sleep(50);
+    expect(isRead).toBe(false);
+    await first.dispose();
+    const spooled = await second;
+    expect([spooled.totalTasks, lines]).toEqual([20_000, 1]);
+    await spooled.dispose();
+    await expectNoFiles();
+  });
+
+  it('that the disk has no space for says where, and what helps, and may be tried again', async () => {
+    const full = Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' });
+    await expect(spool(() => Promise.reject(full))).rejects.toMatchObject({
+      code: 'SPOOL_FULL',
+      disposition: 'retry',
+      message: expect.stringContaining(`no space left in ${folder} `) as unknown,
+    });
     await expectNoFiles();
   });
 

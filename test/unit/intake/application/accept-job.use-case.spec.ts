@@ -91,9 +91,46 @@ onEachClock('the bucket of a request', () => {
     await expect(accept()).resolves.toBe('expand');
   });
 
-  it('that closes itself to the request lets the message come again', async () => {
-    i.results.failsWith = new StoreError({ bucket: 'exports', key: 'k', permission: 's3:PutObject' }, 'AccessDenied', { mayPass: false });
-    await expect(accept()).rejects.toMatchObject({ code: 'AccessDenied' });
+  const CALL = { bucket: 'exports', key: 'k', permission: 's3:PutObject' };
+
+  it('DestinationRefused: one that closes itself to the request holds no acceptance, and refuses it for good within seconds', async () => {
+    i.results.failsWith = new StoreError(CALL, 'AccessDenied', { mayPass: false });
+    const accepted = await i.acceptJob.accept(aRequest(), running);
+    expect(i.clock.monotonicMs()).toEqual(i.clock.about(0));
+    const saved = Object(accepted) as { saveAgain: () => Promise<void> };
+    const refused = expect(saved.saveAgain()).rejects.toMatchObject({
+      code: 'DESTINATION_REFUSED',
+      disposition: 'reject',
+      message: 's3:PutObject on s3://exports/k failed: AccessDenied',
+    });
+    await i.clock.advance(20_000);
+    await refused;
+    expect(i.clock.sleepers).toBe(0);
+  });
+
+  it('that opens while its policy becomes known takes the job', async () => {
+    i.results.failsWith = new StoreError(CALL, 'AccessDenied', { mayPass: false });
+    const accepted = accept();
+    await settled();
+    i.results.failsWith = undefined;
+    await i.clock.advance(20_000);
+    await expect(accepted).resolves.toBe('expand');
+    expect(i.results.objects.has(job().requestKey)).toBe(true);
+  });
+
+  it('that refuses lets go of its message when it is interrupted', async () => {
+    i.results.failsWith = new StoreError(CALL, 'AccessDenied', { mayPass: false });
+    const stopping = new AbortController();
+    const accepted = i.acceptAndAnswer(aRequest(), stopping.signal);
+    await settled();
+    stopping.abort();
+    await expect(accepted).rejects.toMatchObject({ disposition: 'yield' });
+    expect(i.clock.sleepers).toBe(0);
+  });
+
+  it('that cannot be written now is a setback of this job alone', async () => {
+    i.results.failsWith = new StoreError(CALL, 'SlowDown', { mayPass: true });
+    await expect(accept()).rejects.toMatchObject({ name: 'JobSetback', code: 'SlowDown', disposition: 'retry' });
   });
 });
 

@@ -1,9 +1,11 @@
 import { beforeEach, expect, it } from '@jest/globals';
-import { AppError } from '../../../../src/shared/index.js';
+import { AppError, StoreError } from '../../../../src/shared/index.js';
 import { aJob, aJobWithoutPlan, aPlan, aRequest, anOutcome } from '../../../support/builders.js';
 import { anIntake } from '../../../support/intake.js';
 import { onEachClock } from '../../../support/each-clock.js';
+import { deferred } from '../../../support/deferred.js';
 import { settled } from '../../../support/fake-clock.js';
+import { eventually } from '../../../support/local-aws.js';
 
 let i: ReturnType<typeof anIntake>;
 const running = new AbortController().signal;
@@ -201,6 +203,48 @@ onEachClock('an expansion that is not wanted any more', () => {
     await settled();
     expect(i.manifest.disposed).toBe(1);
     expect(job()).not.toHaveProperty('plan');
+  });
+});
+
+onEachClock('a bucket that does not take the segments', () => {
+  const CALL = { bucket: 'exports', key: 'input/000000.jsonl', permission: 's3:PutObject' };
+  const failing = (code: string, mayPass: boolean) => () => Promise.reject(new StoreError(CALL, code, { mayPass }));
+
+  it('DestinationRefused: is asked again for seconds, without a place, and then refuses the job for good', async () => {
+    i.manifest.totalTasks = 5;
+    i.gate.next('writeSegment', ...Array.from({ length: 5 }, () => failing('AccessDenied', false)));
+    const expansion = expect(expand()).rejects.toMatchObject({ code: 'DESTINATION_REFUSED', disposition: 'reject' });
+    await eventually(() => i.clock.sleepers > 1);
+    const line = { whileInLine: <T>(wait: Promise<T>) => wait };
+    let places = 0;
+    const enough = deferred();
+    const others = [1, 2, 3, 4].map(() => i.capacity.turns.run(running, line, () => (places++, enough.promise)));
+    await settled();
+    expect(places).toBe(4);
+    enough.resolve();
+    await Promise.all(others);
+    await i.clock.advance(30_000);
+    await expansion;
+    expect(job()).not.toHaveProperty('plan');
+    expect(i.clock.sleepers).toBe(0);
+  });
+
+  it('goes on when the refusal was one of a policy that had just been changed', async () => {
+    i.gate.next('writeSegment', failing('AccessDenied', false), failing('AccessDenied', false));
+    const expansion = expand();
+    await eventually(async () => {
+      await i.clock.advance(1_000);
+      return job().status === 'DOWNLOADING';
+    });
+    await expansion;
+    expect(i.segments.segments.size).toBe(3);
+  });
+
+  it('is a setback of this job alone when it may take them later, as is a list that cannot be read', async () => {
+    i.gate.next('writeSegment', failing('SlowDown', true));
+    await expect(expand()).rejects.toMatchObject({ name: 'JobSetback', code: 'SlowDown' });
+    i.gate.next('spool', () => Promise.reject(new AppError('MANIFEST_CHANGED', 'it changed', { disposition: 'retry' })));
+    await expect(expand()).rejects.toMatchObject({ name: 'JobSetback', code: 'MANIFEST_CHANGED' });
   });
 });
 

@@ -50,6 +50,26 @@ describe('the row of a job that is being expanded', () => {
     expect(lastProgress()).toBe('2026-01-01T02:00:00.000Z');
   });
 
+  it('Stamped before it leaves: a job that waits elsewhere from now on has its time at once, however short it was here', async () => {
+    const waiting = progress.whileInLine(clock.sleep(5_000).then(() => progress.stamp()));
+    await clock.advance(5_000);
+    await expect(waiting).resolves.toBe(true);
+    expect(lastProgress()).toBe('2026-01-01T00:00:05.000Z');
+  });
+
+  it('is not stamped once the job is over, which then does not leave either', async () => {
+    const ended = aJobWithoutPlan({ status: 'CANCELLED' });
+    jobs.put(ended);
+    await expect(progress.stamp()).resolves.toBe(false);
+    expect(progress.over.aborted).toBe(true);
+    expect(jobs.get('job-1')).toEqual(ended);
+  });
+
+  it('may leave although its row cannot be stamped now', async () => {
+    jobs.gate.next('touchProgress', 'unavailable');
+    await expect(progress.stamp()).resolves.toBe(true);
+  });
+
   it.each([
     ['cancelled', { status: 'CANCELLED' }],
     ['reopened', { run: 2 }],

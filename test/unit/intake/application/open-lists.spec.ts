@@ -13,7 +13,7 @@ beforeEach(() => {
 });
 
 /** Waits, unless there is room; `outcome` tells what came of it. */
-function enter(host: string, { signal = never, leave = () => Promise.resolve(false) } = {}) {
+function enter(host: string, { signal = never, leave = (_place: number) => Promise.resolve(false) } = {}) {
   const entry: { outcome?: boolean | 'interrupted' } = {};
   void lists.enter(host, signal, leave).then(
     (entered) => (entry.outcome = entered),
@@ -72,6 +72,20 @@ describe('a list that waits to be opened', () => {
     expect(waiting.outcome).toBe(false);
     expect(lists.waiting).toBe(0);
     expect(clock.sleepers).toBe(0);
+  });
+
+  it('The eldest keep their places: it tells its own, so that only those behind many leave', async () => {
+    const places: number[][] = [[], []];
+    const leave = (mine: number[] | undefined) => async (place: number) => {
+      mine?.push(place);
+      return false;
+    };
+    enter('a', { leave: leave(places[0]) });
+    enter('b', { leave: leave(places[1]) });
+    await clock.advance(5_000);
+    lists.exit('a');
+    await clock.advance(5_000);
+    expect(places).toEqual([[1], [2, 1]]);
   });
 
   it('gives its room on when it is let in while its job is leaving', async () => {

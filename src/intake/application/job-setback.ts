@@ -1,0 +1,13 @@
+import { AppError, toLoggable } from '../../shared/index.js';
+
+/**
+ * What one job alone stands on, its list or its bucket, failed and may work later. The job's message
+ * comes again; no other job is taken in any slower for it.
+ */
+export class JobSetback extends AppError {
+  constructor(cause: unknown) {
+    const { code, name, message } = toLoggable(cause);
+    super(code ?? name, message, { disposition: 'retry', cause });
+    this.name = 'JobSetback';
+  }
+}
