@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { ExportService } from '../support/export-service.js';
 import { eventually } from '../support/local-aws.js';
-import { ExportFixture } from './export-fixture.js';
-import { holdersOf, startGatedJob, type GatedJob } from './gated-job.js';
-import { expectWholeJob } from './whole-job.js';
+import { ExportFixture } from '../e2e/export-fixture.js';
+import { holdersOf, startGatedJob, type GatedJob } from '../e2e/gated-job.js';
+import { expectWholeJob } from '../e2e/whole-job.js';
 
 const TTL_MS = 6_000;
 /** Far more than the TTL, as the hosts' 200 s are more than the 90 s that are the default. */

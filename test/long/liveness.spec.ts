@@ -6,7 +6,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { deferred } from '../support/deferred.js';
 import { eventually } from '../support/local-aws.js';
 import { send } from '../support/origin.js';
-import { ExportFixture } from './export-fixture.js';
+import { ExportFixture } from '../e2e/export-fixture.js';
 
 const REPAIR_AFTER_MS = 2_000;
 const STALL_TIMEOUT_MS = 6_000;

@@ -2,8 +2,8 @@ import { afterEach, expect, it } from '@jest/globals';
 import type { HeldBatch, ReclaimRecord } from '../../src/batches/index.js';
 import { deferred } from '../support/deferred.js';
 import { eventually } from '../support/local-aws.js';
-import { CommandProcess } from './command-process.js';
-import { ExportFixture, SECRET } from './export-fixture.js';
+import { CommandProcess } from '../e2e/command-process.js';
+import { ExportFixture, SECRET } from '../e2e/export-fixture.js';
 
 /** Nobody reclaims by itself: the commands are to be seen at it. Short times in the relations of the defaults. */
 const ENVIRONMENT = {

@@ -3,8 +3,8 @@ import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { deferred } from '../support/deferred.js';
 import { eventually } from '../support/local-aws.js';
 import { send } from '../support/origin.js';
-import { ExportFixture, SECRET } from './export-fixture.js';
-import { expectWholeJob } from './whole-job.js';
+import { ExportFixture, SECRET } from '../e2e/export-fixture.js';
+import { expectWholeJob } from '../e2e/whole-job.js';
 
 jest.setTimeout(180_000);
 

@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { ExportService } from '../support/export-service.js';
 import { eventually } from '../support/local-aws.js';
-import { ExportFixture } from './export-fixture.js';
-import { holdersOf, startGatedJob } from './gated-job.js';
-import { expectWholeJob } from './whole-job.js';
+import { ExportFixture } from '../e2e/export-fixture.js';
+import { holdersOf, startGatedJob } from '../e2e/gated-job.js';
+import { expectWholeJob } from '../e2e/whole-job.js';
 
 const FILES = 130;
 const QUICK = 60;

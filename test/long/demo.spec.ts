@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { eventually } from '../support/local-aws.js';
 import { Origin } from '../support/origin.js';
-import { CommandProcess } from './command-process.js';
+import { CommandProcess } from '../e2e/command-process.js';
 
 describe('the demo', () => {
   let temporary: string;

@@ -3,9 +3,9 @@ import { FaultRules, type FaultAction } from '../../infra/local-aws/gateway-faul
 import { Gateway } from '../../infra/local-aws/gateway.js';
 import { RequestLog } from '../../infra/local-aws/request-log.js';
 import { eventually } from '../support/local-aws.js';
-import { ExportFixture } from './export-fixture.js';
-import { holdersOf, startGatedJob } from './gated-job.js';
-import { expectWholeJob } from './whole-job.js';
+import { ExportFixture } from '../e2e/export-fixture.js';
+import { holdersOf, startGatedJob } from '../e2e/gated-job.js';
+import { expectWholeJob } from '../e2e/whole-job.js';
 
 const TTL_MS = 6_000;
 const CAPACITY = 8;

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { ExportService } from '../support/export-service.js';
 import { eventually } from '../support/local-aws.js';
-import { ExportFixture } from './export-fixture.js';
-import { holdersOf, startGatedJob, type GatedJob } from './gated-job.js';
-import { expectWholeJob } from './whole-job.js';
+import { ExportFixture } from '../e2e/export-fixture.js';
+import { holdersOf, startGatedJob, type GatedJob } from '../e2e/gated-job.js';
+import { expectWholeJob } from '../e2e/whole-job.js';
 
 /**
  * What is not taken up at once is taken up when the visibility of its message, 60 s, or its TTL, 90

@@ -2,8 +2,8 @@ import type { ServerResponse } from 'node:http';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { eventually } from '../support/local-aws.js';
 import type { ExportService } from '../support/export-service.js';
-import { CommandProcess } from './command-process.js';
-import { ExportFixture } from './export-fixture.js';
+import { CommandProcess } from '../e2e/command-process.js';
+import { ExportFixture } from '../e2e/export-fixture.js';
 
 jest.setTimeout(180_000);
 

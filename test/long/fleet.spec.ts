@@ -4,7 +4,7 @@ import { ownerOf } from '../../src/export-jobs/domain/rendezvous.js';
 import { deferred } from '../support/deferred.js';
 import { ExportService } from '../support/export-service.js';
 import { eventually } from '../support/local-aws.js';
-import { ExportFixture } from './export-fixture.js';
+import { ExportFixture } from '../e2e/export-fixture.js';
 
 const INTERVAL_MS = 400;
 const BEAT_MS = 1_000;
