@@ -31,6 +31,7 @@ const GAUGES = {
   worker_pool_busy: ['Transfers in hand', []],
   worker_pool_reading: ['Sources being read that send', []],
   worker_pool_silent: ['Sources that have sent nothing for 2 s although they were asked', []],
+  worker_pool_awaiting_memory: ['Transfers whose source is not read on because they wait for memory', []],
   worker_pool_queued: ['Transfers waiting for a thread that is ready', []],
 } as const;
 

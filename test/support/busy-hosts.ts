@@ -1,3 +1,4 @@
+import type { OutgoingHttpHeaders } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { PutObjectCommand } from '@aws-sdk/client-s3';
 import { StopExecutionCommand } from '@aws-sdk/client-sfn';
@@ -7,30 +8,56 @@ import { RequestLimit } from '../chaos/request-limit.js';
 import { eventually } from './local-aws.js';
 import { Origin, send, type Answer } from './origin.js';
 
+interface Keeper {
+  keeps: string;
+  answer: Answer;
+}
+
 /** Hosts that keep whoever asks them, by how they answer. */
-const KEEPERS: { keeps: string; answer: Answer }[] = [
+const KEEPERS: Keeper[] = [
   { keeps: 'accepts and never answers', answer: () => undefined },
   { keeps: 'answers 429 with Retry-After: 60', answer: (_request, response) => response.writeHead(429, { 'retry-after': '60' }).end() },
   { keeps: 'answers 429 without a time', answer: (_request, response) => response.writeHead(429).end() },
+  { keeps: 'drips one byte a second', answer: drips({ 'content-length': 100_000 }, 1_000) },
+];
+
+/** Hosts whose files need memory for a part, and do not fill it. Silent between their bytes, so that many are under way: 32 parts are all the memory. */
+const MEMORY_KEEPERS: Keeper[] = [
+  { keeps: 'drips a file of 10 MB, one byte in 5 s', answer: drips({ 'content-length': 10_000_000 }, 5_000) },
+  { keeps: 'drips chunks without a length, one byte in 5 s', answer: drips({ 'transfer-encoding': 'chunked' }, 5_000) },
   {
-    keeps: 'drips one byte a second',
-    answer: (_request, response) => {
-      response.writeHead(200, { 'content-length': 100_000 });
-      const drip = setInterval(() => response.write('.'), 1_000);
-      response.once('close', () => clearInterval(drip));
-    },
+    keeps: 'sends enough of each file to hold memory for a part of it, and then drips',
+    answer: drips({ 'content-length': 10_000_000 }, 5_000, 300_000),
   },
 ];
 
-/** One coordinator with the default settings, for each keeper a job of `many` files, and behind them a job of `few` files of another host. */
+function drips(headers: OutgoingHttpHeaders, everyMs: number, atOnce = 0): Answer {
+  return (_request, response) => {
+    response.writeHead(200, headers);
+    response.write('.'.repeat(atOnce + 1));
+    const drip = setInterval(() => response.write('.'), everyMs);
+    response.once('close', () => clearInterval(drip));
+  };
+}
+
+/** Far beyond what is needed, and less than it takes until a drip is ended for its slowness and leaves what it holds to others. */
+const UNHELD_MS = 60_000;
+
+/** Both kinds, each with a coordinator of its own: among many jobs none gets connections enough to hold all the memory. */
 export function describeBusyHosts(many: number, few: number): void {
+  describe('hosts that keep places', () => describeKeepers(KEEPERS, { many, few, hits: 5 * KEEPERS.length }));
+  describe('hosts that keep memory', () => describeKeepers(MEMORY_KEEPERS, { many, few, hits: 64 }));
+}
+
+/** One coordinator with the default settings, for each keeper a job of `many` files, and behind them a job of `few` files of another host. */
+function describeKeepers(by: readonly Keeper[], { many, few, hits }: { many: number; few: number; hits: number }): void {
   describe(`jobs of ${many} files of hosts that keep them`, () => {
     let fixture: ExportFixture;
     let keepers: { host: Origin; jobs: { arn: string; jobId: string } }[];
     beforeAll(async () => {
       fixture = await ExportFixture.start();
       await fixture.startService({ ALLOWED_SOURCE_BUCKETS: fixture.aws.resources.bucket });
-      keepers = await Promise.all(KEEPERS.map(async ({ answer }, index) => keep(await Origin.start(`127.0.0.${index + 2}`), answer)));
+      keepers = await Promise.all(by.map(async ({ answer }, index) => keep(await Origin.start(`127.0.0.${index + 2}`), answer)));
     });
     afterAll(async () => {
       await Promise.all(keepers.map(({ host }) => host.close()));
@@ -49,8 +76,15 @@ export function describeBusyHosts(many: number, few: number): void {
         await fixture.jobIn(jobs.jobId, 'DOWNLOADING');
         await eventually(() => host.totalHits >= 5);
       }
+      await eventually(() => keepers.reduce((sum, { host }) => sum + host.totalHits, 0) >= hits);
       const free = await fixture.startExecution({ source: { files: fixture.smallFiles(few, 'free') } });
-      await expectWholeJob(fixture, { ...free, total: few });
+      await expectWholeJob(fixture, { ...free, total: few }, UNHELD_MS);
+      // Files that need memory for a part, too.
+      const list = Array.from({ length: 8 }, (_, index) => ({
+        url: fixture.origin.file(`/large/${index}`, Buffer.alloc(1_000_000, index)),
+      }));
+      const large = await fixture.startExecution({ source: { files: list } });
+      await expectWholeJob(fixture, { ...large, total: list.length }, UNHELD_MS);
       // The jobs that are kept are still there: nothing was won by their end.
       for (const { jobs } of keepers) expect(await fixture.jobRow(jobs.jobId)).toMatchObject({ status: 'DOWNLOADING', completedTasks: 0 });
       for (const { jobs } of keepers) await fixture.clients.states.send(new StopExecutionCommand({ executionArn: jobs.arn }));

@@ -139,6 +139,7 @@ export class PoolManagerService extends TransferPool {
     this.metrics?.gauge('worker_pool_busy', sum(this.threads, 'inHand'));
     this.metrics?.gauge('worker_pool_reading', sum(this.threads, 'reading'));
     this.metrics?.gauge('worker_pool_silent', sum(this.threads, 'silent'));
+    this.metrics?.gauge('worker_pool_awaiting_memory', sum(this.threads, 'awaitingMemory'));
     this.metrics?.gauge('worker_pool_queued', this.queue.length);
   }
 
@@ -172,6 +173,6 @@ export class PoolManagerService extends TransferPool {
   }
 }
 
-function sum(threads: readonly PoolThread[], of: 'inHand' | 'reading' | 'silent'): number {
+function sum(threads: readonly PoolThread[], of: 'inHand' | 'reading' | 'silent' | 'awaitingMemory'): number {
   return threads.reduce((total, thread) => total + thread[of], 0);
 }

@@ -67,6 +67,7 @@ export class PoolThread {
   private channel: ThreadChannel | undefined;
   private readonly tasks = new Map<string, RunningTask>();
   private readonly count: Record<SourceState, number> = { reading: 0, silent: 0, read: 0 };
+  private memoryAwaited = 0;
   private timer: NodeJS.Timeout | undefined;
   private missedPongs = 0;
   private bootDeaths = 0;
@@ -78,7 +79,7 @@ export class PoolThread {
     private readonly s3Access: Pick<S3Access, 'of'>,
     private readonly timings: PoolTimings,
     private readonly logger: AppLogger,
-    /** Ready, broken, stopped, a source that changed or a task less, or lost a life (`restarted`). */
+    /** Ready, broken, stopped, a source that changed, memory that is awaited, or a task less, or lost a life (`restarted`). */
     private readonly onChange: (restarted?: 'restarted') => void,
   ) {}
 
@@ -103,6 +104,11 @@ export class PoolThread {
   /** Of those in hand, the ones whose source sends nothing. */
   get silent(): number {
     return this.count.silent;
+  }
+
+  /** Of those in hand, the ones that wait for memory. */
+  get awaitingMemory(): number {
+    return this.memoryAwaited;
   }
 
   get isBooting(): boolean {
@@ -185,6 +191,9 @@ export class PoolThread {
         return this.turnSource(message.payload.taskId, 'silent');
       case 'TASK_HEARD':
         return this.turnSource(message.payload.taskId, 'reading');
+      case 'MEMORY_AWAITED':
+        this.memoryAwaited = message.payload.tasks;
+        return this.onChange();
       case 'UPLOAD_OPENED':
         return void this.tasks.get(message.payload.taskId)?.uploads.set(message.payload.uploadId, message.payload);
       case 'UPLOAD_CLOSED':
@@ -245,6 +254,7 @@ export class PoolThread {
   private onExit(cause: unknown): void {
     clearTimeout(this.timer);
     this.channel = undefined;
+    this.memoryAwaited = 0;
     for (const [taskId, running] of this.tasks)
       this.settle(taskId, failedOutcome(running.abortTimer === undefined ? threadLost(cause) : ABORTED, running.bytes));
     this.exited?.();

@@ -41,7 +41,8 @@ export class TransferThread {
     this.s3Sources = new S3Requests(this.accesses.known, null);
     const store = new ObjectStore(this.s3, { fullObjectCrc32 });
     const multiparts = new Multiparts(store, send);
-    const uploader = new Uploader(store, multiparts, new MemoryBudget(settings.memoryBytes), {
+    const budget = new MemoryBudget(settings.memoryBytes, (tasks) => send({ type: 'MEMORY_AWAITED', payload: { tasks } }));
+    const uploader = new Uploader(store, multiparts, budget, {
       concurrency: settings.uploadConcurrency,
       fullObjectCrc32,
     });

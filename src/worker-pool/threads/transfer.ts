@@ -106,6 +106,7 @@ export class Transfer {
     }
     const request = {
       taskId: task.taskId,
+      jobId: task.jobId,
       at: { bucket: task.s3Bucket, key: task.s3Key },
       size,
       attemptId,

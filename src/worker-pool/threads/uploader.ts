@@ -11,6 +11,7 @@ import { SinglePut } from './single-put.js';
 
 export interface UploadRequest {
   taskId: string;
+  jobId: string;
   at: S3Location;
   /** Bytes, if known. */
   size: number | undefined;
@@ -55,7 +56,9 @@ export class Uploader {
 
   /** `work` ends the reading and every call when it is aborted; a part that fails aborts it with its error. */
   async upload(chunks: AsyncIterator<Buffer, void>, request: UploadRequest, work: AbortController): Promise<Uploaded> {
-    const parts = fillParts(chunks, { size: request.size, budget: this.budget, crc32: this.settings.fullObjectCrc32, signal: work.signal });
+    const { size, jobId } = request;
+    const { budget, settings } = this;
+    const parts = fillParts(chunks, { size, jobId, budget, crc32: settings.fullObjectCrc32, signal: work.signal });
     const first = await parts.next();
     if (first.done === true) throw new Error('a body has at least one part');
     if (!first.value.last) return this.multipart(first.value, parts, request, work);

@@ -23,7 +23,7 @@ class Gauges extends Metrics {
 }
 
 /** A task whose thread goes on with it until it is aborted. */
-export type LastingTask = 'wait' | 'read' | 'silent' | 'silent, heard' | 'disobey';
+export type LastingTask = 'wait' | 'read' | 'silent' | 'silent, heard' | 'awaits memory' | 'disobey';
 
 /** Pools whose threads do with a task what its URL says; `close` ends them all. */
 export class MisbehavingPools {

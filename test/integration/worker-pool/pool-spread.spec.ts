@@ -44,6 +44,16 @@ describe('the worker pool', () => {
     waiting.abort();
   });
 
+  it('counts what waits for memory, until its thread ends', async () => {
+    const pool = await pools.started({ size: 2, tasksPerWorker: 1 });
+    await eventually(() => pools.values['worker_pool_threads'] === 2);
+    const all = [await pools.running(pool, 'awaits memory'), await pools.running(pool, 'awaits memory')];
+    expect(pools.values).toMatchObject({ worker_pool_reading: 2, worker_pool_awaiting_memory: 2 });
+    expect(await pools.run(pool, 'exit')).toMatchObject(LOST);
+    await eventually(() => pools.values['worker_pool_awaiting_memory'] === 1);
+    for (const { abort } of all) abort();
+  });
+
   it('tells of silence and of its end, and of neither once the source has been read', async () => {
     const pool = await pools.started();
     const told: string[] = [];

@@ -22,6 +22,7 @@ async function* single(bytes: Buffer): AsyncGenerator<Buffer, void> {
 function request(size: number | undefined, rest: Partial<UploadRequest> = {}): UploadRequest {
   return {
     taskId: 'task',
+    jobId: 'job',
     at: { bucket: 'bucket', key: 'key' },
     size,
     attemptId: 'attempt',
@@ -85,7 +86,7 @@ describe('Uploader', () => {
 
   it('uses a buffer again only when S3 answered its one request: the socket of a failed one may still read it', async () => {
     const budget = new MemoryBudget(64 * MIN_PART_BYTES);
-    await budget.take(1, new AbortController().signal);
+    await budget.take(1, 'job', new AbortController().signal);
     for (const [failures, spareBytes] of [
       [1, 0],
       [0, MIN_PART_BYTES],
@@ -97,7 +98,7 @@ describe('Uploader', () => {
           return 'etag';
         },
       });
-      await uploaderOf(store, budget, 4).upload(single(Buffer.from('hello')), request(undefined), new AbortController());
+      await uploaderOf(store, budget, 4).upload(body(MIN_PART_BYTES), request(undefined), new AbortController());
       expect(budget.spareBytes).toBe(spareBytes);
     }
   });
