@@ -120,7 +120,7 @@ export class TryJudge {
   }
 
   private tell(dispatched: Dispatched, error: TaskFailure, verdict: Verdict, now: MonotonicMs): void {
-    const { source, task, host, attempts } = dispatched;
+    const { source, task, host, attempts, pardoned } = dispatched;
     const kind = this.gate.isSilent(host) ? 'silent' : error.code;
     if (!this.told.isFirst(source, `${host ?? ''} ${kind}`)) return;
     this.logger.warn('A try of a file failed; more of this kind for this job and host are only counted (task_tries_total)', {
@@ -130,6 +130,7 @@ export class TryJudge {
       code: error.code,
       reason: error.message,
       attempt: attempts,
+      charged: attempts - pardoned,
       next: verdict.kind === 'over' ? 'the file is recorded as failed' : this.whatComesNext(host, verdict.inMs, now),
     });
   }

@@ -1,4 +1,4 @@
-import type { MonotonicMs } from '../../shared/index.js';
+import { hostOf, type MonotonicMs } from '../../shared/index.js';
 import { SourceHost, type GivenUp, type Refusal } from './source-host.js';
 
 /** More paused hosts are not told to a task, because its message must stay small. */
@@ -6,10 +6,10 @@ const MAX_PAUSED_TOLD = 100;
 /** How often hosts are looked through for those that nobody came back to. */
 const FORGET_EVERY_MS = 10_000;
 
-/** The host whose patience a URL takes: lower case, whatever the port. None for `s3:`, which is one service for all buckets. */
+/** The host whose patience a URL takes. None for `s3:`, which is one service for all buckets. */
 export function sourceHostOf(address: string): string | undefined {
   const url = URL.parse(address);
-  return url === null || url.protocol === 's3:' ? undefined : url.hostname.toLowerCase();
+  return url === null || url.protocol === 's3:' ? undefined : hostOf(url);
 }
 
 /**

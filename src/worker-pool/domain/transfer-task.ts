@@ -1,6 +1,6 @@
 import type { Checksum } from '../../shared/index.js';
 
-/** A host that asked for patience; its name as in `URL.hostname`. */
+/** A host that asked for patience; its name as of `hostOf`. */
 export interface PausedHost {
   host: string;
   forMs: number;
@@ -34,7 +34,7 @@ export interface TransferTask {
 export interface PatienceWish {
   /** At most 300,000. */
   retryAfterMs?: number;
-  /** Its name as in `URL.hostname`; behind a redirect another than that of the task's URL. */
+  /** As of `hostOf`; behind a redirect another than that of the task's URL. */
   retryAfterHost?: string;
 }
 

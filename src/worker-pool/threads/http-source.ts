@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 import { request, type Agent, type Dispatcher } from 'undici';
-import { RESERVED_REQUEST_HEADERS } from '../../shared/index.js';
+import { hostOf, RESERVED_REQUEST_HEADERS } from '../../shared/index.js';
 import { isRedirect, statusError } from '../domain/http-response.js';
 import { patienceWish } from '../domain/patience-wish.js';
 import type { ResumePoint } from '../domain/resume-point.js';
@@ -72,18 +72,19 @@ export class HttpSource {
   }
 }
 
-function wishOf({ hostname }: URL, { statusCode, headers }: Dispatcher.ResponseData): PatienceWish {
-  return patienceWish(statusCode, hostname, (name) => single(headers[name]), Date.now());
+function wishOf(url: URL, { statusCode, headers }: Dispatcher.ResponseData): PatienceWish {
+  return patienceWish(statusCode, hostOf(url), (name) => single(headers[name]), Date.now());
 }
 
 /** The pause began before this task, which comes by a host that has none: it waits with the others, and is not asked once more. */
-function refusePaused({ hostname }: URL, pausedHosts: readonly PausedHost[] = [], passedMs: number): void {
-  const leftMs = (pausedHosts.find(({ host }) => host === hostname)?.forMs ?? 0) - passedMs;
+function refusePaused(url: URL, pausedHosts: readonly PausedHost[] = [], passedMs: number): void {
+  const name = hostOf(url);
+  const leftMs = (pausedHosts.find(({ host }) => host === name)?.forMs ?? 0) - passedMs;
   if (leftMs <= 0) return;
   throw new TransferError('SOURCE_PAUSED', 'the host that a redirect leads to has asked for patience', {
     retryable: true,
     retryAfterMs: leftMs,
-    retryAfterHost: hostname,
+    retryAfterHost: name,
   });
 }
 

@@ -158,7 +158,7 @@ describe('a transfer', () => {
       const url = bench.origin.on('/status', (socket) => {
         socket.write(head(status, { 'retry-after': '7', ...([204, 304].includes(status) ? {} : { 'content-length': '1000000' }) }));
       });
-      const wish = { retryAfterMs: 7_000, retryAfterHost: '127.0.0.1' };
+      const wish = { retryAfterMs: 7_000, retryAfterHost: `127.0.0.1:${bench.origin.port}` };
       await expectFailure(bench.task(url), { code: `HTTP_${status}`, httpStatus: status, retryable, ...wish });
       if (![204, 304].includes(status)) await eventually(() => bench.origin.connections === 0);
     });
@@ -213,9 +213,9 @@ describe('a transfer', () => {
       bench.origin.on('/busy', (socket) => void socket.write(head(429, { 'retry-after': '7', 'content-length': '0' })));
       const url = bench.origin.on('/hop', (socket) => void socket.write(head(302, { location: away, 'content-length': '0' })));
       const named = await bench.pool({ access: { sourceHosts: ['127.0.0.1', 'localhost'] } });
-      const wish = { retryable: true, retryAfterMs: 7_000, retryAfterHost: 'localhost' };
+      const wish = { retryable: true, retryAfterMs: 7_000, retryAfterHost: `localhost:${bench.origin.port}` };
       expect(await run(named, bench.task(url))).toMatchObject({ error: { code: 'HTTP_429', ...wish } });
-      const pausedHosts = [{ host: 'localhost', forMs: 7_000 }];
+      const pausedHosts = [{ host: `localhost:${bench.origin.port}`, forMs: 7_000 }];
       const left = { ...wish, retryAfterMs: expect.any(Number) };
       expect(await run(named, bench.task(url, { pausedHosts }))).toMatchObject({ error: { code: 'SOURCE_PAUSED', ...left } });
       expect(bench.origin.requests.map(({ path }) => path)).toEqual(['/hop', '/busy', '/hop']);
@@ -228,7 +228,9 @@ describe('a transfer', () => {
       const url = bench.origin.on('/hop', (socket) => {
         setTimeout(() => socket.write(head(302, { location: away, 'content-length': '0' })), 100);
       });
-      expect(await run(named, bench.task(url, { pausedHosts: [{ host: 'localhost', forMs: 50 }] }))).toMatchObject({ success: true });
+      expect(await run(named, bench.task(url, { pausedHosts: [{ host: `localhost:${bench.origin.port}`, forMs: 50 }] }))).toMatchObject({
+        success: true,
+      });
     });
 
     it('stores the bytes of a content coding as they are, and its name', async () => {

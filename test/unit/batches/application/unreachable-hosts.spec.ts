@@ -72,6 +72,22 @@ onEachClock('a host that refuses connections', (newClock) => {
   });
 });
 
+describe('two ports of a name', () => {
+  it('are two hosts: what is good is fetched, and what is refused is waited for', async () => {
+    const { clock, pool, add } = aDispatcher(8);
+    const source = add(new Source('a', 60, undefined, (position) => (position < 50 ? 'origin.test:8081' : 'origin.test:8080')));
+    for (let second = 0; second < 60; second++) {
+      for (const { url, s3Key } of pool.running) await (url.includes(':8081') ? pool.fail(REFUSED, s3Key) : pool.succeed(s3Key));
+      await clock.advance(1_000);
+    }
+    expect(source.results.map(({ position }) => position).toSorted((a, b) => a - b)).toEqual(
+      Array.from({ length: 10 }, (_, index) => 50 + index),
+    );
+    source.abort.abort();
+    await settled();
+  });
+});
+
 describe('a host that answers others', () => {
   it('is not to blame for the one file whose connections are refused: it fails after its four tries, and one that its host was pardoned', async () => {
     const { clock, pool, add } = aDispatcher(2);

@@ -8,8 +8,10 @@ const aGate = (maxPerHost = 32, random = 0) => new HostGate(maxPerHost, () => ra
 describe('the host of a source', () => {
   it.each([
     ['https://Origin.TEST/a', 'origin.test'],
-    ['http://origin.test:8080/', 'origin.test'],
-    ['http://[::1]:80/', '[::1]'],
+    ['https://origin.test:443/', 'origin.test'],
+    ['http://origin.test/', 'origin.test:80'],
+    ['http://origin.test:8080/', 'origin.test:8080'],
+    ['http://[::1]:80/', '[::1]:80'],
     ['s3://bucket/key', undefined],
     ['no URL', undefined],
   ])('of %s is %s', (address, host) => {
