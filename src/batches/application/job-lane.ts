@@ -1,5 +1,5 @@
 import type { MonotonicMs } from '../../shared/index.js';
-import { DestinationTrust } from '../domain/destination-trust.js';
+import type { DestinationTrust } from '../domain/destination-trust.js';
 import { earliest } from '../domain/earliest.js';
 import { sourceHostOf, type HostGate } from '../domain/host-gate.js';
 import { runningOf, type PlaceUse } from '../domain/places.js';
@@ -18,19 +18,15 @@ export class JobLane {
   readonly use: PlaceUse = { reading: 0, sending: 0, silent: 0 };
   /** Tasks that wait out a backoff; they come back by `hold`. */
   backingOff = 0;
-  /** Of the bucket of the job. */
-  readonly destination: DestinationTrust;
   private sources: { source: TaskSource; inHandSince: MonotonicMs }[] = [];
   private readonly lines = new Map<string | undefined, Dispatched[]>();
   private held = 0;
 
-  /** @param first the batch that opens the lane */
+  /** @param destination what is thought of the bucket of the job */
   constructor(
     private readonly gate: HostGate,
-    first: TaskSource,
-  ) {
-    this.destination = new DestinationTrust(first.hasStored);
-  }
+    readonly destination: DestinationTrust,
+  ) {}
 
   get isEmpty(): boolean {
     return this.running === 0 && this.backingOff === 0 && !this.hasTasks;
@@ -77,14 +73,9 @@ export class JobLane {
   /** The next task that may run now, or whose host was given up. */
   take(now: MonotonicMs): Dispatched | undefined {
     if (this.running >= this.limit || this.destination.opensAt > now) return undefined;
-    const held = this.takeHeld(now);
-    if (held !== undefined) return held;
-    while (this.held < MAX_HELD) {
-      const fresh = this.takeFresh();
-      if (fresh === undefined || this.gate.isOpen(fresh.host, now) || this.isGivenUp(fresh)) return fresh;
-      this.hold(fresh, now);
-    }
-    return undefined;
+    const task = this.takeHeld(now) ?? this.takeOpen(now);
+    if (task !== undefined) this.destination.tries(now);
+    return task;
   }
 
   /** When time opens what tasks here wait for: their bucket, or the first of their hosts. */
@@ -99,9 +90,7 @@ export class JobLane {
     return new Set([...this.sources.map(({ source }) => source), ...[...this.lines.values()].flat().map(({ source }) => source)]);
   }
 
-  /** One task at a time once the destination has refused one: more would be downloaded for nothing. */
   private get limit(): number {
-    if (this.destination.isInDoubt) return 1;
     const [line] = this.lines.values();
     return (this.sources[0] ?? line?.[0])?.source.maxConcurrency ?? Infinity;
   }
@@ -116,6 +105,15 @@ export class JobLane {
       this.lines.delete(host);
       this.setLine(host, line);
       return task;
+    }
+    return undefined;
+  }
+
+  private takeOpen(now: MonotonicMs): Dispatched | undefined {
+    while (this.held < MAX_HELD) {
+      const fresh = this.takeFresh();
+      if (fresh === undefined || this.gate.isOpen(fresh.host, now) || this.isGivenUp(fresh)) return fresh;
+      this.hold(fresh, now);
     }
     return undefined;
   }
@@ -151,5 +149,6 @@ function fresh(source: TaskSource, inHandSince: MonotonicMs, next: Pick<Dispatch
     startedAt: undefined,
     refusedSince: undefined,
     refusedAt: undefined,
+    unreachableAt: undefined,
   };
 }

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { AppLogger, Clock, Metrics, type MonotonicMs } from '../../shared/index.js';
 import { IN_HAND_PER_PLACE, TransferPool, type TaskOutcome } from '../../worker-pool/index.js';
+import { DestinationTrusts } from '../domain/destination-trust.js';
 import { earliest } from '../domain/earliest.js';
 import { HostGate } from '../domain/host-gate.js';
 import { mayStart, runningOf, type PlaceUse } from '../domain/places.js';
@@ -9,7 +10,7 @@ import { DispatchWatchdog, type DispatchFault } from './dispatch-watchdog.js';
 import { HeldPlace } from './held-place.js';
 import { JobLane } from './job-lane.js';
 import type { Dispatched, TaskSource, Try } from './task-source.js';
-import { TryJudge } from './try-judge.js';
+import { DESTINATION_REFUSED, TryJudge } from './try-judge.js';
 import { WorkSigns } from './work-signs.js';
 
 /** A timer that is later than this has been lost. */
@@ -54,6 +55,7 @@ export class TaskDispatcherService {
   private readonly gate: HostGate;
   private readonly judge: TryJudge;
   private readonly watchdog: DispatchWatchdog;
+  private readonly trusts = new DestinationTrusts();
   private readonly use: PlaceUse = { reading: 0, sending: 0, silent: 0 };
   private paused = false;
   private idleWaiters: (() => void)[] = [];
@@ -112,7 +114,7 @@ export class TaskDispatcherService {
   }
 
   private laneOf(source: TaskSource): JobLane {
-    const lane = this.lanes.get(source.jobId) ?? new JobLane(this.gate, source);
+    const lane = this.lanes.get(source.jobId) ?? new JobLane(this.gate, this.trusts.of(source));
     this.lanes.set(source.jobId, lane);
     return lane;
   }
@@ -232,9 +234,9 @@ export class TaskDispatcherService {
     this.tools.signs.note();
     const verdict = this.judge.judge(attempt, outcome, now);
     if (!outcome.success) this.notePause(dispatched.host, now);
-    this.noteDestination(attempt, outcome, now);
-    if (verdict.kind === 'over') this.record(dispatched, outcome, now);
-    else if (verdict.inMs > 0) {
+    const waitsForBucket = this.noteDestination(attempt, outcome, now);
+    if (verdict.kind === 'over' && !waitsForBucket) this.record(dispatched, outcome, now);
+    else if (verdict.kind === 'again' && verdict.inMs > 0) {
       if (!outcome.success && outcome.error.retryAfterMs !== undefined) dispatched.source.onPause(now + verdict.inMs);
       void this.backOff(dispatched, verdict.inMs);
     } else if (!dispatched.source.signal.aborted) this.laneOf(dispatched.source).hold(dispatched, now);
@@ -246,14 +248,17 @@ export class TaskDispatcherService {
     if (host !== undefined && until !== undefined) for (const lane of this.lanes.values()) lane.notePause(host, until);
   }
 
-  private noteDestination({ dispatched: { task, source }, startedAt }: Try, outcome: TaskOutcome, now: MonotonicMs): void {
+  /** @returns whether the file waits until it is known whether its bucket takes any */
+  private noteDestination({ dispatched: { task, source }, startedAt }: Try, outcome: TaskOutcome, now: MonotonicMs): boolean {
     const lane = this.laneOf(source);
-    if (outcome.success) lane.destination.took();
-    if (outcome.success || outcome.error.code !== 'DESTINATION_REFUSED') return;
+    const { destination } = lane;
+    if (outcome.success && outcome.skipped !== true) destination.took();
+    if (outcome.success || outcome.error.code !== DESTINATION_REFUSED) return false;
     const { message: reason } = outcome.error;
-    if (lane.destination.refused(startedAt, now))
+    if (destination.refused(startedAt, now))
       this.tools.logger.error('The destination of a job refuses what is stored', { jobId: task.jobId, bucket: task.s3Bucket, reason });
-    if (lane.destination.isRefusing) for (const batch of lane.batches().add(source)) batch.onDestinationRefused(reason);
+    if (destination.isRefusing) for (const batch of lane.batches().add(source)) batch.onDestinationRefused(reason);
+    return destination.isUnproven;
   }
 
   /** The task is not run: its host was given up while it waited. */

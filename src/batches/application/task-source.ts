@@ -37,9 +37,11 @@ export interface Dispatched {
   mismatches: number;
   /** When its first attempt started. */
   startedAt: MonotonicMs | undefined;
-  /** When it was refused first, and when it was refused, or its host could not be reached, last. */
+  /** When it was refused first, and last. */
   refusedSince: MonotonicMs | undefined;
   refusedAt: MonotonicMs | undefined;
+  /** When its host could not be reached last. */
+  unreachableAt: MonotonicMs | undefined;
 }
 
 /** One try of a task, from its start to its end. */

@@ -17,6 +17,9 @@ const UNREACHABLE = 'SOURCE_UNREACHABLE';
 const SILENCES = new Set(['CONNECT_TIMEOUT', 'HEADERS_TIMEOUT', 'SOURCE_STALLED', UNREACHABLE]);
 const HTTP_TOO_MANY_REQUESTS = 429;
 
+/** The bucket of the job refuses what is stored. */
+export const DESTINATION_REFUSED = 'DESTINATION_REFUSED';
+
 /** What follows from a try. `again`: after `inMs`; with 0 as soon as its host is open. */
 export type Verdict = { kind: 'over' } | { kind: 'again'; inMs: number };
 const OVER: Verdict = { kind: 'over' };
@@ -37,8 +40,7 @@ export class TryJudge {
   ) {}
 
   judge(attempt: Try, outcome: TaskOutcome, now: MonotonicMs): Verdict {
-    // Bytes are service, whatever became of them.
-    if (outcome.success || outcome.bytesProcessed > 0) this.served(attempt, now);
+    if (isService(outcome)) this.served(attempt, now);
     if (outcome.success) {
       this.metrics.increment('task_tries_total', { outcome: 'succeeded', code: '' });
       return OVER;
@@ -58,9 +60,15 @@ export class TryJudge {
   }
 
   /** Tells the gate what the try says of its host. @returns whose fault the failure may be */
-  private noteAnswer(attempt: Try, { code, httpStatus, retryable }: TaskFailure, now: MonotonicMs): 'host' | 'file' {
-    const { host, refusedAt } = attempt.dispatched;
-    if (SILENCES.has(code)) return this.gate.keptSilent(host, attempt.startedAt, now, refusedAt);
+  private noteAnswer(attempt: Try, { code, httpStatus, retryable, failedHost }: TaskFailure, now: MonotonicMs): 'host' | 'file' {
+    const { dispatched, startedAt } = attempt;
+    const { host } = dispatched;
+    if (SILENCES.has(code)) {
+      // The redirect was an answer; what it leads to is waited for.
+      if (failedHost !== undefined && failedHost !== host) this.gate.answered(host, now);
+      dispatched.host = failedHost ?? host;
+      return this.gate.keptSilent(dispatched.host, startedAt, now, dispatched.unreachableAt);
+    }
     if (code === `HTTP_${httpStatus}` && retryable) this.gate.answered(host, now);
     else if (code === `HTTP_${httpStatus}`) this.served(attempt, now);
     return 'file';
@@ -68,9 +76,9 @@ export class TryJudge {
 
   private judgeError(attempt: Try, error: TaskFailure, whose: 'host' | 'file', now: MonotonicMs): Verdict {
     if (error.retryable && asksForPatience(error)) return this.judgeRefusal(attempt, error, now);
-    return error.code === UNREACHABLE && whose === 'host'
-      ? this.pardon(attempt.dispatched, now)
-      : this.judgeFailure(attempt.dispatched, error);
+    const { dispatched } = attempt;
+    if (error.code === UNREACHABLE) dispatched.unreachableAt = now;
+    return error.code === UNREACHABLE && whose === 'host' ? this.pardon(dispatched) : this.judgeFailure(dispatched, error);
   }
 
   private judgeFailure(dispatched: Dispatched, error: TaskFailure): Verdict {
@@ -79,9 +87,8 @@ export class TryJudge {
   }
 
   /** Its host could not be reached, by nobody: the file fails with all others once that has been so for SILENCE_PATIENCE_MS. */
-  private pardon(dispatched: Dispatched, now: MonotonicMs): Verdict {
+  private pardon(dispatched: Dispatched): Verdict {
     dispatched.pardoned++;
-    dispatched.refusedAt = now;
     return { kind: 'again', inMs: fullJitterMs(BACKOFF, dispatched.attempts) };
   }
 
@@ -120,6 +127,8 @@ export class TryJudge {
   }
 
   private tell(dispatched: Dispatched, error: TaskFailure, verdict: Verdict, now: MonotonicMs): void {
+    // The dispatcher tells of the bucket, as an error.
+    if (error.code === DESTINATION_REFUSED) return;
     const { source, task, host, attempts, pardoned } = dispatched;
     const kind = this.gate.isSilent(host) ? 'silent' : error.code;
     if (!this.told.isFirst(source, `${host ?? ''} ${kind}`)) return;
@@ -143,4 +152,9 @@ export class TryJudge {
       return `the host is left alone for ${((opensAt - now) / 1_000).toFixed(1)} s, then the file is tried again`;
     return `the file is tried again after ${(inMs / 1_000).toFixed(1)} s`;
   }
+}
+
+/** The host has served: bytes are service, whatever became of them. A file that was left alone as it is was not asked for. */
+function isService(outcome: TaskOutcome): boolean {
+  return outcome.success ? outcome.skipped !== true : outcome.bytesProcessed > 0 && !SILENCES.has(outcome.error.code);
 }

@@ -13,29 +13,41 @@ const PAUSE_CAP_MS = 8_000;
 /**
  * Whether the destination of a job takes its files, as this process sees it.
  *
- *   trusted ─refused─▶ in doubt: one file at a time, with a pause after each ─┬─ one is taken ─▶ trusted
- *                                                                             └─ refusals in a row ─▶ refusing: the job ends
+ *   trusted ─refused─▶ in doubt: one file after another, with pauses ─┬─ one is taken ─▶ trusted
+ *                                                                     └─ refusals in a row ─▶ refusing: the job ends
  */
 export class DestinationTrust {
   /** Refusals in a row, one after another. */
   private refusals = 0;
   private refusedAt: MonotonicMs = -Infinity;
+  /** The last file since then. */
+  private triedAt: MonotonicMs = -Infinity;
   private isTold = false;
 
   /** @param hasTaken whether it has taken a file of the job before */
   constructor(private hasTaken = false) {}
 
   get isInDoubt(): boolean {
-    return this.refusals > 0;
+    return this.refusals > (this.hasTaken ? FREE_REFUSALS : 0);
+  }
+
+  /** It has taken nothing yet, and may still: a file that it refuses is not to blame. */
+  get isUnproven(): boolean {
+    return !this.hasTaken && !this.isRefusing;
   }
 
   get isRefusing(): boolean {
     return this.refusals >= (this.hasTaken ? MAX_REFUSALS_AFTER_STORING : MAX_REFUSALS);
   }
 
-  /** When the next file may be tried; in the past when there is no pause. */
+  /** When the next file may be tried; in the past when there is no doubt. A file that takes long to come is not waited for. */
   get opensAt(): MonotonicMs {
-    return this.refusedAt + this.pauseMs;
+    return this.isInDoubt ? Math.max(this.refusedAt + this.pauseMs, this.triedAt + PAUSE_CAP_MS) : -Infinity;
+  }
+
+  /** A file of the job starts. */
+  tries(now: MonotonicMs): void {
+    this.triedAt = now;
   }
 
   took(): void {
@@ -49,16 +61,34 @@ export class DestinationTrust {
    * @returns whether it is the first one at all, which is news
    */
   refused(startedAt: MonotonicMs, now: MonotonicMs): boolean {
-    if (this.refusals > 0 && startedAt < this.refusedAt) return false;
+    if (this.refusals > 0 && startedAt <= this.refusedAt) return false;
     this.refusals++;
     this.refusedAt = now;
+    this.triedAt = -Infinity;
     const isNews = !this.isTold;
     this.isTold = true;
     return isNews;
   }
 
   private get pauseMs(): number {
-    if (this.refusals === 0 || (this.hasTaken && this.refusals <= FREE_REFUSALS)) return 0;
     return Math.min(PAUSE_CAP_MS, PAUSE_BASE_MS * 2 ** (this.refusals - 1));
+  }
+}
+
+/** So many runs of jobs are remembered: more than are ever in hand. */
+const MAX_REMEMBERED = 1_000;
+
+/** What is thought of the destination of each run of a job, also while none of its batches is in hand. */
+export class DestinationTrusts {
+  private readonly trusts = new Map<string, DestinationTrust>();
+
+  /** @param hasStored whether the destination had taken files of the job when it was first met */
+  of({ jobId, run, hasStored }: { jobId: string; run: number; hasStored: boolean }): DestinationTrust {
+    const key = `${jobId} ${run}`;
+    const trust = this.trusts.get(key) ?? new DestinationTrust(hasStored);
+    this.trusts.delete(key);
+    this.trusts.set(key, trust);
+    for (const oldest of this.trusts.keys()) if (this.trusts.size > MAX_REMEMBERED) this.trusts.delete(oldest);
+    return trust;
   }
 }

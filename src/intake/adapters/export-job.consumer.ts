@@ -40,6 +40,8 @@ const LAST_RECEIVE_BACKOFF = { baseMs: 1_000, capMs: 30_000 };
 const REJECTED = [MANIFEST_REJECTED, DESTINATION_MISSING, DESTINATION_REFUSED];
 /** A message that failed for our own reasons comes back after this, times the number of its receives. */
 const COME_BACK_S = 10;
+/** Doubled with each receive: a list or a bucket that is away for minutes must not fail the jobs that were sent meanwhile. */
+const SETBACK_COME_BACK_S = 30;
 
 export interface ConsumerSettings {
   defaults: RequestDefaults;
@@ -279,7 +281,7 @@ export class ExportJobConsumer implements LifecyclePart {
       if (shuttingDown && receiveCount >= MAX_RECEIVE_COUNT) {
         await this.queue.send({ body });
         await this.queue.delete(receiptHandle);
-      } else await this.queue.changeVisibilityBatch([{ receiptHandle, timeoutS: shuttingDown ? 0 : COME_BACK_S * receiveCount }]);
+      } else await this.queue.changeVisibilityBatch([{ receiptHandle, timeoutS: shuttingDown ? 0 : comeBackS(error, receiveCount) }]);
     } catch (failure) {
       logger.warn('Job message comes back only after its visibility timeout', { messageId, error: toLoggable(failure) });
     }
@@ -289,6 +291,10 @@ export class ExportJobConsumer implements LifecyclePart {
 /** The job that this message made, or goes on with: not one that other messages have brought further. */
 function isOf(request: ExportRequest, job: ExportJobEntity): boolean {
   return job.requestHash === request.requestHash && job.taskToken === request.taskToken;
+}
+
+function comeBackS(error: unknown, receiveCount: number): number {
+  return error instanceof JobSetback ? SETBACK_COME_BACK_S * 2 ** (receiveCount - 1) : COME_BACK_S * receiveCount;
 }
 
 /** It is someone else's turn: nothing of ours has failed. */

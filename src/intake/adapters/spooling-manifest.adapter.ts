@@ -53,8 +53,11 @@ export class SpoolingManifestAdapter extends ManifestPort {
     });
     const share = this.budget.share();
     const dispose = async () => {
-      await rm(folder, { recursive: true, force: true });
-      share.release();
+      try {
+        await rm(folder, { recursive: true, force: true });
+      } finally {
+        share.release();
+      }
     };
     // A source that drips a byte a minute never stalls, and would keep its job alive for ever.
     const time = new SourceTime(this.settings.timeoutMs, this.clock);

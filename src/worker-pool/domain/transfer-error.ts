@@ -4,6 +4,7 @@ import type { PatienceWish, TaskFailure } from './transfer-task.js';
 export interface TransferErrorOptions extends PatienceWish {
   retryable: boolean;
   httpStatus?: number;
+  failedHost?: string;
   cause?: unknown;
 }
 
@@ -12,6 +13,7 @@ export class TransferError extends AppError {
   readonly httpStatus: number | undefined;
   readonly retryAfterMs: number | undefined;
   readonly retryAfterHost: string | undefined;
+  readonly failedHost: string | undefined;
 
   constructor(code: string, message: string, options: TransferErrorOptions) {
     super(code, message, { disposition: options.retryable ? 'retry' : 'reject', cause: options.cause });
@@ -19,6 +21,7 @@ export class TransferError extends AppError {
     this.httpStatus = options.httpStatus;
     this.retryAfterMs = options.retryAfterMs;
     this.retryAfterHost = options.retryAfterHost;
+    this.failedHost = options.failedHost;
   }
 
   toFailure(): TaskFailure {
@@ -29,6 +32,7 @@ export class TransferError extends AppError {
       ...(this.httpStatus === undefined ? {} : { httpStatus: this.httpStatus }),
       ...(this.retryAfterMs === undefined ? {} : { retryAfterMs: this.retryAfterMs }),
       ...(this.retryAfterHost === undefined ? {} : { retryAfterHost: this.retryAfterHost }),
+      ...(this.failedHost === undefined ? {} : { failedHost: this.failedHost }),
     };
   }
 }

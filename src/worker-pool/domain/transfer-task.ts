@@ -50,6 +50,8 @@ export interface TaskFailure extends PatienceWish {
   message: string;
   httpStatus?: number;
   retryable: boolean;
+  /** Whom a redirect led to, when that host gave no answer; the host of the task's URL did. As of `hostOf`. */
+  failedHost?: string;
 }
 
 export type TaskOutcome =

@@ -43,6 +43,7 @@ const failure = z.object({
   retryable: z.boolean(),
   retryAfterMs: z.number().min(0).exactOptional(),
   retryAfterHost: z.string().exactOptional(),
+  failedHost: z.string().exactOptional(),
 });
 
 const completed = { taskId: z.string(), jobId: z.string(), bytesProcessed: bytes };

@@ -41,7 +41,7 @@ export class HttpSource {
     const openedAtMs = performance.now();
     for (let hop = 0; hop <= maxRedirects; hop++) {
       this.guard.checkUrl(url);
-      const response = await this.get(url, { ...headers, ...own }, options);
+      const response = await this.get(url, { ...headers, ...own }, options, hop > 0 ? hostOf(url) : undefined);
       if (response.statusCode === wanted) return response;
       discard(response.body);
       const location = single(response.headers['location']);
@@ -56,7 +56,12 @@ export class HttpSource {
   }
 
   /** One request; after a reset another, at once: of the connections that were kept more than one may be dead. */
-  private async get(url: URL, headers: Record<string, string>, { signal, wait }: HttpSourceOptions): Promise<Dispatcher.ResponseData> {
+  private async get(
+    url: URL,
+    headers: Record<string, string>,
+    { signal, wait }: HttpSourceOptions,
+    redirectedTo: string | undefined,
+  ): Promise<Dispatcher.ResponseData> {
     wait?.begin();
     for (let attempt = 1; ; attempt++) {
       try {
@@ -66,7 +71,7 @@ export class HttpSource {
       } catch (error) {
         if (signal.aborted) throw signal.reason;
         if (attempt < MAX_REQUESTS && isReset(error)) continue;
-        throw requestError(error);
+        throw requestError(error, redirectedTo);
       }
     }
   }

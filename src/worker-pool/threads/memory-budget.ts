@@ -60,7 +60,7 @@ export class MemoryBudget {
     return this.charged.shared + this.charged.reserve;
   }
 
-  /** Of buffers that wait for their next use; never, with those held, more than the total. */
+  /** Of buffers that wait for their next use; never, with those held, more than the total, unless those held alone are. */
   get spareBytes(): number {
     return this.spares.reduce((sum, spare) => sum + spare.length, 0);
   }
@@ -159,7 +159,8 @@ export class MemoryBudget {
   }
 
   private jobOf(jobId: string): JobUse {
-    const job = this.jobs.get(jobId) ?? { jobId, held: 0, waiting: 0, lastGrant: 0 };
+    // Before the job that was granted last, and behind all that have waited since: or jobs that come and go would pass those for ever.
+    const job = this.jobs.get(jobId) ?? { jobId, held: 0, waiting: 0, lastGrant: this.grants - 0.5 };
     this.jobs.set(jobId, job);
     return job;
   }

@@ -30,11 +30,15 @@ export function isReset(error: unknown): boolean {
   return RESETS.has(codeOf(error));
 }
 
-/** Why a request met no answer. Only the code of the cause is told: its message may hold the address that was tried. */
-export function requestError(error: unknown): TransferError {
+/**
+ * Why a request met no answer. Only the code of the cause is told: its message may hold the address that was tried.
+ * @param failedHost whom it asked, when a redirect led there
+ */
+export function requestError(error: unknown, failedHost?: string): TransferError {
   if (error instanceof TransferError) return error;
   const code = codeOf(error);
-  const passing = (name: string, message: string) => new TransferError(name, message, { retryable: true, cause: error });
+  const passing = (name: string, message: string) =>
+    new TransferError(name, message, { retryable: true, cause: error, ...(failedHost !== undefined && { failedHost }) });
   const lasting = (name: string, message: string) => new TransferError(name, message, { retryable: false, cause: error });
   if (code === 'UND_ERR_CONNECT_TIMEOUT') return passing('CONNECT_TIMEOUT', 'no connection in time');
   if (code === 'UND_ERR_INVALID_ARG') return lasting('REQUEST_INVALID', 'the URL or its headers cannot be sent');

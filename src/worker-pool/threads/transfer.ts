@@ -60,7 +60,10 @@ export class Transfer {
       const looking = looked ?? (isLarge(source.size) ? this.existing.look(task, work.signal) : undefined);
       const stored = await looking;
       work.signal.throwIfAborted();
-      if (stored !== undefined && isSameObject(stored, task, source)) return leftAlone(stored);
+      if (stored !== undefined && isSameObject(stored, task, source)) {
+        signs.onRead();
+        return leftAlone(stored);
+      }
       return await this.copy(source, task, work, { ...signs, mayReplace: looking !== undefined });
     } finally {
       source.body.destroy();

@@ -221,6 +221,15 @@ describe('a transfer', () => {
       expect(bench.origin.requests.map(({ path }) => path)).toEqual(['/hop', '/busy', '/hop']);
     });
 
+    it('says whom a redirect led to that could not be reached', async () => {
+      const gone = await RawOrigin.start();
+      await gone.close();
+      const away = `http://127.0.0.1:${gone.port}/file`;
+      const url = bench.origin.on('/hop', (socket) => void socket.write(head(302, { location: away, 'content-length': '0' })));
+      const error = { code: 'SOURCE_UNREACHABLE', retryable: true, failedHost: `127.0.0.1:${gone.port}` };
+      expect(await run(pool, bench.task(url))).toMatchObject({ error });
+    });
+
     it('follows a redirect to a host whose pause ended while the first host thought', async () => {
       const named = await bench.pool({ access: { sourceHosts: ['127.0.0.1', 'localhost'] } });
       bench.origin.file('/there', HELLO);

@@ -54,6 +54,11 @@ export class FakeTransferPool extends TransferPool {
     return this.#end(keyEnd, { success: true, bytesProcessed: 10, etag: '"etag"', sha256: 'sha' });
   }
 
+  /** The object was there already, so the source was not asked. */
+  leaveAlone(keyEnd = ''): Promise<void> {
+    return this.#end(keyEnd, { success: true, skipped: true, bytesProcessed: 0, etag: '"etag"' });
+  }
+
   fail({ bytesProcessed = 0, ...error }: FakeFailure, keyEnd = ''): Promise<void> {
     return this.#end(keyEnd, { ...failure(error), bytesProcessed });
   }

@@ -107,9 +107,10 @@ describe('MemoryBudget', () => {
       expect(granted.splice(0)).toEqual(['a1', 'a2', 'a3', 'a4', 'b1', 'c1']);
       expect(budget.heldBytes).toBe(10);
       await release('b1');
-      expect(granted.splice(0)).toEqual(['d1']);
-      await release('c1');
+      // Longer in line than d.
       expect(granted.splice(0)).toEqual(['b2']);
+      await release('c1');
+      expect(granted.splice(0)).toEqual(['d1']);
       expect(budget.heldBytes).toBe(10);
     });
 
@@ -124,6 +125,23 @@ describe('MemoryBudget', () => {
       await release('b2');
       await release('c2');
       expect(granted).toEqual(['c1', 'b2', 'c2', 'b3']);
+    });
+
+    it('lets no jobs that come and go pass one that waits', async () => {
+      const { granted, take, release } = lines(new MemoryBudget(8));
+      take('a1', 6);
+      take('x1', 2);
+      take('x2', 2);
+      for (const name of ['y1', 'z1']) take(name, 2);
+      await setImmediate();
+      await release('x1');
+      for (let round = 2; round < 20 && !granted.includes('x2'); round++) {
+        await release(`y${round - 1}`, `z${round - 1}`);
+        for (const name of ['y', 'z']) take(`${name}${round}`, 2);
+        await setImmediate();
+      }
+      expect(granted.length).toBeLessThan(8);
+      expect(granted).toContain('x2');
     });
 
     it('lends a buffer larger than that alone', async () => {

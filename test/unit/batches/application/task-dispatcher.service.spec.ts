@@ -376,6 +376,28 @@ onEachClock('the dispatcher', (newClock) => {
       await settled();
     });
 
+    it('costs no file when it takes them after all within seconds, as with a role that S3 does not know yet everywhere', async () => {
+      const source = add(new Source('a', 20));
+      for (let task = 0; task < 4; task++) await pool.fail(REFUSED);
+      await clock.advance(1_010);
+      await pool.fail(REFUSED);
+      await clock.advance(2_010);
+      await pool.succeedAll();
+      expect(source.results.filter(({ result }) => result.success)).toHaveLength(20);
+      logger.events.length = 0;
+    });
+
+    it('fails what it refuses once it has taken another file', async () => {
+      const source = add(new Source('a', 4));
+      await pool.fail(REFUSED, 'a/0');
+      await pool.succeed('a/1');
+      await pool.fail(REFUSED, 'a/0');
+      await pool.succeedAll();
+      expect(source.results.find(({ position }) => position === 0)?.result).toMatchObject({ error: { code: 'DESTINATION_REFUSED' } });
+      expect(source.results).toHaveLength(4);
+      logger.events.length = 0;
+    });
+
     it('does not keep another job waiting', async () => {
       const refused = add(new Source('a', 100));
       await pool.fail(REFUSED);

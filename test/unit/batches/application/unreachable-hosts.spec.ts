@@ -72,6 +72,51 @@ onEachClock('a host that refuses connections', (newClock) => {
   });
 });
 
+describe('a host that cannot be reached', () => {
+  it('does not count a file that was left alone as an answer of its host', async () => {
+    const { clock, pool, add } = aDispatcher(4);
+    const source = add(new Source('a', 400));
+    for (let second = 0; second < 60; second++) {
+      for (const { s3Key } of pool.running) await (Number(s3Key.slice(2)) % 2 === 0 ? pool.fail(REFUSED, s3Key) : pool.leaveAlone(s3Key));
+      await clock.advance(1_000);
+    }
+    expect(source.results.filter(({ result }) => !result.success)).toEqual([]);
+    source.abort.abort();
+    await settled();
+  });
+
+  it('charges no file for it that its host had asked for patience before', async () => {
+    const { clock, pool, add } = aDispatcher(2);
+    const source = add(new Source('a', 2));
+    await pool.fail({ code: 'HTTP_429', httpStatus: 429, retryable: true, retryAfterMs: 1_000, retryAfterHost: 'origin.test' }, 'a/0');
+    await clock.advance(500);
+    await pool.succeed('a/1');
+    await clock.advance(5_000);
+    for (let second = 0; second < 120; second++) {
+      if (pool.running.length > 0) await pool.fail(REFUSED);
+      await clock.advance(1_000);
+    }
+    expect(source.results).toHaveLength(1);
+    source.abort.abort();
+    await settled();
+  });
+
+  it('behind a redirect is the one that is waited for, and not the host that led there', async () => {
+    const { clock, logger, pool, add } = aDispatcher(8);
+    const gone = add(new Source('gone', 6));
+    for (let second = 0; second < 30; second++) {
+      while (pool.running.length > 0) await pool.fail({ ...REFUSED, failedHost: 'target.test' });
+      await clock.advance(1_000);
+    }
+    const other = add(new Source('other', 8));
+    while (pool.running.some(({ s3Key }) => s3Key.startsWith('other/'))) await pool.succeed('/' + String(other.results.length));
+    expect([gone.results.length, other.results.length]).toEqual([0, 8]);
+    expect(logger.events.find(({ fields }) => fields['code'] === 'SOURCE_UNREACHABLE')?.fields).toMatchObject({ host: 'target.test' });
+    gone.abort.abort();
+    await settled();
+  });
+});
+
 describe('two ports of a name', () => {
   it('are two hosts: what is good is fetched, and what is refused is waited for', async () => {
     const { clock, pool, add } = aDispatcher(8);

@@ -1,12 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
-import { DestinationTrust } from '../../../../src/batches/domain/destination-trust.js';
+import { DestinationTrust, DestinationTrusts } from '../../../../src/batches/domain/destination-trust.js';
 
 /** Refuses one file after another, each as soon as it may start. @returns how many it took until the bucket counts as refusing, and how long */
 function refuseUntilSaid(trust: DestinationTrust): { files: number; afterMs: number } {
   let now = 1_000;
   let files = 0;
   while (!trust.isRefusing && files < 1_000) {
-    const startedAt = Math.max(now, trust.opensAt);
+    const startedAt = Math.max(now + 1, trust.opensAt);
     now = startedAt + 10;
     trust.refused(startedAt, now);
     files++;
@@ -16,7 +16,7 @@ function refuseUntilSaid(trust: DestinationTrust): { files: number; afterMs: num
 
 describe('a bucket that has taken no file of the job', () => {
   it('is said to refuse it after five files, which take 15 s, because a new policy or role is not known everywhere at once', () => {
-    expect(refuseUntilSaid(new DestinationTrust())).toEqual({ files: 5, afterMs: 15_050 });
+    expect(refuseUntilSaid(new DestinationTrust())).toEqual({ files: 5, afterMs: 15_051 });
   });
 
   it('is in doubt from the first refusal on, which alone is news, and pauses after it', () => {
@@ -35,6 +35,36 @@ describe('a bucket that has taken no file of the job', () => {
   });
 });
 
+describe('a bucket in doubt', () => {
+  it('is tried every 8 s with another file while the one that was tried takes long to come', () => {
+    const trust = new DestinationTrust();
+    trust.refused(100, 200);
+    trust.tries(1_200);
+    expect(trust.opensAt).toBe(9_200);
+    trust.tries(9_200);
+    expect(trust.opensAt).toBe(17_200);
+    trust.refused(9_200, 9_300);
+    expect(trust.opensAt).toBe(11_300);
+  });
+
+  it('is unproven until it takes a file, or is said to refuse', () => {
+    const [refusing, taking] = [new DestinationTrust(), new DestinationTrust()];
+    expect(refusing.isUnproven).toBe(true);
+    refuseUntilSaid(refusing);
+    taking.took();
+    expect([refusing.isUnproven, taking.isUnproven]).toEqual([false, false]);
+  });
+
+  it('is remembered for the run of its job while no batch of it is in hand', () => {
+    const trusts = new DestinationTrusts();
+    const run = { jobId: 'a', run: 1, hasStored: false };
+    trusts.of(run).refused(100, 200);
+    expect([trusts.of({ ...run, hasStored: true }).isInDoubt, trusts.of({ ...run, run: 2 }).isInDoubt]).toEqual([true, false]);
+    for (let other = 0; other < 1_000; other++) trusts.of({ ...run, jobId: `${other}` });
+    expect(trusts.of(run).isInDoubt).toBe(false);
+  });
+});
+
 describe('a bucket that has taken a file of the job', () => {
   it('is said to refuse it after fifty files: its policy may deny one prefix, whose files lie side by side', () => {
     const took = new DestinationTrust();
@@ -48,10 +78,10 @@ describe('a bucket that has taken a file of the job', () => {
 
   it('costs the other files no pause while it refuses five at most', () => {
     const trust = new DestinationTrust(true);
-    for (let now = 0; now < 5; now++) trust.refused(now, now + 1);
-    expect(trust.opensAt).toBeLessThanOrEqual(6);
-    trust.refused(6, 7);
-    expect(trust.opensAt).toBeGreaterThan(1_000);
+    for (let file = 0; file < 5; file++) trust.refused(10 * file, 10 * file + 1);
+    expect(trust.isInDoubt).toBe(false);
+    trust.refused(60, 61);
+    expect([trust.isInDoubt, trust.opensAt > 1_000]).toEqual([true, true]);
   });
 
   it('is trusted again with the next file that it takes', () => {

@@ -470,7 +470,7 @@ onEachClock('ExportJobConsumer', () => {
       await settled();
       expect(i.logger.messages('error')).toEqual([]);
     }
-    expect(queue.shownAgain).toEqual(Array.from({ length: 10 }, () => expect.objectContaining({ timeoutS: 20 }) as unknown));
+    expect(queue.shownAgain).toEqual(Array.from({ length: 10 }, () => expect.objectContaining({ timeoutS: 60 }) as unknown));
     expect(i.logger.messages('warn')).toContain('The list or the bucket of a job cannot be used now');
     queue.put({ ...MESSAGE, jobId: 'job-11' });
     await handled(11);
