@@ -223,10 +223,11 @@ describe('a transfer', () => {
 
     it('says whom a redirect led to that could not be reached', async () => {
       const gone = await RawOrigin.start();
+      const { port } = gone;
       await gone.close();
-      const away = `http://127.0.0.1:${gone.port}/file`;
+      const away = `http://127.0.0.1:${port}/file`;
       const url = bench.origin.on('/hop', (socket) => void socket.write(head(302, { location: away, 'content-length': '0' })));
-      const error = { code: 'SOURCE_UNREACHABLE', retryable: true, failedHost: `127.0.0.1:${gone.port}` };
+      const error = { code: 'SOURCE_UNREACHABLE', retryable: true, failedHost: `127.0.0.1:${port}` };
       expect(await run(pool, bench.task(url))).toMatchObject({ error });
     });
 
