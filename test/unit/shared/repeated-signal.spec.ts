@@ -18,7 +18,7 @@ onEachClock('a signal', () => {
   });
 });
 
-it('A repeat that waited while the event loop was blocked is read after the timers, and is the same signal still', async () => {
+it('The same signal again is no second one, although it waited while the event loop was blocked and is read after the timers', async () => {
   const halfASecond = deferred();
   class BlockedClock extends SystemClock {
     override sleepUntil(): Promise<void> {

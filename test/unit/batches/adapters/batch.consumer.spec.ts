@@ -54,7 +54,7 @@ onEachClock('stopping the batch consumer', () => {
     return { clock, queue, calls, consumer, deadlines: { finishBy: startedAt + 15_000, handBackBy: startedAt + 21_000 } };
   }
 
-  it('begins no task from the first moment on, and hands batches back when the last poll has ended, because that one would take them', async () => {
+  it('The last poll ends by itself: no task begins from the first moment on, and batches are handed back when it has ended', async () => {
     const { clock, queue, calls, consumer, deadlines } = await setUp();
     consumer.quiesce();
     const drained = consumer.drain(deadlines);

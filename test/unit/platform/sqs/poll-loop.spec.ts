@@ -394,19 +394,22 @@ onEachClock('stopping a poll loop', () => {
     expect(a.logger.events.filter((event) => event.startsWith('warn'))).toEqual([]);
   });
 
-  it.each(['before', 'after'])('waits out a poll that has failed just %s it: SQS may still have it, and take messages', async (when) => {
-    const a = setUp();
-    a.loop.start();
-    if (when === 'before') a.queue.last.fail(new Error('cut'));
-    await settled();
-    const { progress, stopped } = stopping(a);
-    if (when === 'after') a.queue.last.fail(new Error('cut'));
-    await a.clock.advance(2_500);
-    expect(progress.over).toBe(false);
-    await a.clock.advance(1_000);
-    await stopped;
-    expect(a.queue.polls).toHaveLength(1);
-  });
+  it.each(['before', 'after'])(
+    'The last poll ends by itself: waits out one that has failed just %s the stop, because SQS may still have it',
+    async (when) => {
+      const a = setUp();
+      a.loop.start();
+      if (when === 'before') a.queue.last.fail(new Error('cut'));
+      await settled();
+      const { progress, stopped } = stopping(a);
+      if (when === 'after') a.queue.last.fail(new Error('cut'));
+      await a.clock.advance(2_500);
+      expect(progress.over).toBe(false);
+      await a.clock.advance(1_000);
+      await stopped;
+      expect(a.queue.polls).toHaveLength(1);
+    },
+  );
 
   it('makes messages visible again that the last poll brings, and runs no handler for them', async () => {
     const a = setUp();
@@ -422,7 +425,7 @@ onEachClock('stopping a poll loop', () => {
     expect(a.queue.sent).toEqual([]);
   });
 
-  it('sends a copy of a message of the last poll whose receives are spent: shown again, it would be dead-lettered', async () => {
+  it('A shutdown spends no last receive: sends a copy of a message whose receives are spent, because SQS would dead-letter it', async () => {
     const a = setUp();
     a.loop.start();
     const { stopped } = stopping(a);
