@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Command, Option } from 'commander';
 import { emptyList, isBlank, unreadableReason, type ProgressOutput } from '../../src/cli/index.js';
+import { RepeatedSignal, SystemClock } from '../../src/shared/index.js';
 import { DemoError } from './demo-error.js';
 import { FAULTS, type Fault } from './faults.js';
 import { runDemo, type DemoOptions } from './run-demo.js';
@@ -18,8 +19,7 @@ interface DemoFlags {
 
 async function demo(path: string | undefined, flags: DemoFlags): Promise<number> {
   const list = path === undefined ? undefined : await readList(path);
-  const interrupt = new AbortController();
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => interrupt.abort());
+  const interrupt = interruptedBySignals();
   const output = outputTo(flags.json ? process.stderr : process.stdout);
   const folder = await mkdtemp(join(tmpdir(), 'export-worker-demo-'));
   const serviceLog = join(folder, 'service.log');
@@ -35,6 +35,18 @@ async function demo(path: string | undefined, flags: DemoFlags): Promise<number>
   if (exitCode === EXIT_FAILED) output.write(`The log of the service: ${serviceLog}\n`);
   else await rm(folder, { recursive: true });
   return exitCode;
+}
+
+/** The first signal ends the demo in order, a second one at once: what is to be killed hangs on the event `exit`. */
+function interruptedBySignals(): AbortController {
+  const interrupt = new AbortController();
+  const repeated = new RepeatedSignal(new SystemClock());
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+    process.on(signal, () => {
+      interrupt.abort();
+      if (repeated.take() === 'second') process.exit(EXIT_INTERRUPTED);
+    });
+  return interrupt;
 }
 
 async function runAndReport(options: DemoOptions & DemoFlags, output: ProgressOutput, signal: AbortSignal): Promise<number> {

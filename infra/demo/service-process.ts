@@ -1,4 +1,4 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import { spawn, type ChildProcess, type SpawnOptions } from 'node:child_process';
 import { open, readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -25,7 +25,9 @@ export class ServiceProcess {
   static async launch(environment: Record<string, string>, logFile: string): Promise<ServiceProcess> {
     const log = await open(logFile, 'w');
     try {
-      return new ServiceProcess(spawn(process.execPath, [ENTRY], { env: environment, stdio: ['ignore', log.fd, log.fd] }), logFile);
+      // Detached from the terminal: Ctrl-C there is for the demo, which ends the service itself.
+      const options: SpawnOptions = { env: environment, stdio: ['ignore', log.fd, log.fd], detached: true };
+      return new ServiceProcess(spawn(process.execPath, [ENTRY], options), logFile);
     } finally {
       await log.close();
     }

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createWriteStream, type WriteStream } from 'node:fs';
 import { Command, CommanderError, InvalidArgumentError } from 'commander';
+import { RepeatedSignal, SystemClock } from '../../src/shared/index.js';
 import { Coordinators, type Coordinator } from './coordinators.js';
 import { startLocalAws, type LocalAws } from './local-aws.js';
 import { asJson, asText, writeEnvironmentFile } from './overview.js';
@@ -17,8 +18,6 @@ interface Options {
 
 const ENVIRONMENT_FILE = '.local/env';
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
-/** One Ctrl-C may come twice: from the terminal, and passed on by who has started us. */
-const SAME_SIGNAL_MS = 500;
 
 function parseOptions(argv: readonly string[]): Options {
   const wholeNumber = (min: number, max: number) => (text: string) => {
@@ -67,14 +66,14 @@ async function run(options: Options): Promise<void> {
 }
 
 function handleSignals(stop: AbortController): void {
-  let stoppedAtMs = 0;
+  const repeated = new RepeatedSignal(new SystemClock());
   const handle = () => {
-    if (!stop.signal.aborted) {
-      stoppedAtMs = performance.now();
+    const is = repeated.take();
+    if (is === 'first') {
       process.stderr.write('Stopping; running downloads get up to 15 s. Ctrl-C again ends at once.\n');
       stop.abort();
       // What is to be killed and removed hangs on the event `exit`.
-    } else if (performance.now() - stoppedAtMs > SAME_SIGNAL_MS) process.exit(130);
+    } else if (is === 'second') process.exit(130);
   };
   for (const signal of SIGNALS) process.on(signal, handle);
 }

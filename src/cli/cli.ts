@@ -1,3 +1,4 @@
+import { SAME_SIGNAL_MS } from '../shared/index.js';
 import type { ProgressOutput } from './presentation/index.js';
 import type { Services } from './services.js';
 
@@ -6,8 +7,6 @@ export interface Terminal {
   out(text: string): void;
   err: ProgressOutput;
 }
-
-const SAME_SIGNAL_MS = 500;
 
 /** What a command works with. */
 export class Cli {

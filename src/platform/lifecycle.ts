@@ -1,4 +1,4 @@
-import { AppLogger, Clock, toLoggable, type MonotonicMs } from '../shared/index.js';
+import { AppLogger, Clock, RepeatedSignal, toLoggable, type MonotonicMs } from '../shared/index.js';
 
 /** The order in which parts start; they stop in the reverse order, once the work in hand has been drained. */
 const START_ORDER = [
@@ -41,8 +41,8 @@ const STOP_SHARE = 0.95;
  * new ─start─▶ starting ─all parts started─▶ ready ─SIGTERM─▶ draining ─▶ stopped
  *                └─a part fails─────────────────────────────────▲
  *
- * One budget for the whole shutdown. Not ready → all parts stop receiving → running tasks may finish (60 %), heartbeats of
- * every kind going on → the rest is aborted and handed back (85 %) → parts stop in reverse order → the closing calls.
+ * One budget for the whole shutdown. Not ready → all parts take nothing new in → the last polls end, running tasks may finish
+ * (60 %), heartbeats of every kind going on → the rest is aborted and handed back (85 %) → parts stop in reverse order → the closing calls.
  * A part that fails or hangs is logged and left behind: the process still ends in time, with exit code 0, because what it
  * held is safe in the tables. Nest swallows errors of its own shutdown hooks, so this class owns order and exit code.
  */
@@ -101,11 +101,14 @@ export class Lifecycle {
     return this.state !== 'starting';
   }
 
-  /** Calls `exit` with 0 after the first signal's shutdown, with 1 at once on a second signal. */
+  /** Calls `exit` with 0 after the first signal's shutdown, with 1 at once on a second signal; the first one that comes again is none. */
   handleSignals(source: NodeJS.EventEmitter, exit: (code: number) => void): void {
+    const repeated = new RepeatedSignal(this.clock);
     for (const signal of ['SIGTERM', 'SIGINT'])
       source.on(signal, () => {
-        if (this.state === 'draining' || this.state === 'stopped') return exit(1);
+        const is = repeated.take();
+        if (is === 'same') return;
+        if (is === 'second' || this.state === 'draining' || this.state === 'stopped') return exit(1);
         this.logger.info('Shutting down', { signal, budgetMs: this.settings.shutdownTimeoutMs });
         void this.shutdown().then(() => exit(0));
       });

@@ -8,6 +8,7 @@ export { canonicalJson, hash32, newId, sha256Hex } from './ids.js';
 export { AppLogger, type LogFields } from './app-logger.js';
 export { splitLines, textLines } from './lines.js';
 export { Metrics, type MetricLabels } from './metrics.js';
+export { RepeatedSignal, SAME_SIGNAL_MS } from './repeated-signal.js';
 export { RESERVED_REQUEST_HEADERS } from './request-headers.js';
 export { retryUntil } from './retry.js';
 export { Semaphore } from './semaphore.js';

@@ -3,7 +3,7 @@ import { GetObjectCommand, paginateListObjectsV2 } from '@aws-sdk/client-s3';
 import { GetCommand, QueryCommand } from '@aws-sdk/lib-dynamodb';
 import { SendMessageCommand } from '@aws-sdk/client-sqs';
 import { startLocalAws, type LocalAws, type LocalAwsOptions } from '../../infra/local-aws/local-aws.js';
-import { ExportService } from '../support/export-service.js';
+import { ExportService, type Signalled } from '../support/export-service.js';
 import { createAwsClients, eventually, GIVE_UP_MS, type AwsClients } from '../support/local-aws.js';
 import { Origin } from '../support/origin.js';
 import { brokenRules, SECRET } from '../support/standing-rules.js';
@@ -35,8 +35,8 @@ export class ExportFixture {
     return new ExportFixture(aws, createAwsClients(aws.environment()), await Origin.start());
   }
 
-  async startService(environment: Record<string, string> = {}): Promise<ExportService> {
-    const service = await ExportService.start({ ...this.aws.environment(), ...environment });
+  async startService(environment: Record<string, string> = {}, signalled?: Signalled): Promise<ExportService> {
+    const service = await ExportService.start({ ...this.aws.environment(), ...environment }, signalled);
     this.services.push(service);
     return service;
   }

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { deferred } from '../support/deferred.js';
 import { eventually } from '../support/local-aws.js';
@@ -130,6 +131,8 @@ describe('a deploy in the middle of a job', () => {
     await startHalfGatedJob();
     first.signal('SIGTERM');
     await eventually(() => first.said('Shutting down'));
+    // A repeat within half a second would be the same signal.
+    await sleep(2_000);
     first.signal('SIGTERM');
     expect(await first.exited).toMatchObject({ code: 1 });
   });

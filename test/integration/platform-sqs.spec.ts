@@ -15,8 +15,8 @@ class NoMetrics extends Metrics {
 const clock = new SystemClock();
 const noAbort = new AbortController().signal;
 const VISIBILITY_S = 30;
-/** What `receive` waits for when it is not told otherwise. */
-const LONG_POLL_MS = 20_000;
+/** How long a stop may wait for the poll under way. */
+const PATIENCE_MS = 10_000;
 
 describe('SQS, as fauxqs plays it', () => {
   const app = buildApp({ logger: false });
@@ -102,7 +102,7 @@ describe('SQS, as fauxqs plays it', () => {
     expect(await receiveOne()).toMatchObject({ body: 'kept', receiveCount: 2 });
   });
 
-  it('feeds a poll loop, whose stop ends an idle long poll at once', async () => {
+  it('feeds a poll loop, whose stop waits for the end of an idle long poll', async () => {
     const bodies = Array.from({ length: 12 }, (_, index) => `${index}`);
     const handled: string[] = [];
     let running = 0;
@@ -110,6 +110,7 @@ describe('SQS, as fauxqs plays it', () => {
     const loop = new PollLoop({
       name: 'Test',
       queue,
+      maxReceiveCount: 5,
       capacity: () => 4,
       visibilityTimeoutS: VISIBILITY_S,
       clock,
@@ -126,8 +127,11 @@ describe('SQS, as fauxqs plays it', () => {
     await eventually(() => handled.length === bodies.length);
     await loop.idle();
     const stoppedAt = clock.monotonicMs();
-    await loop.stop();
-    expect(clock.monotonicMs() - stoppedAt).toBeLessThan(LONG_POLL_MS);
+    await loop.stop(stoppedAt + PATIENCE_MS);
+    expect(clock.monotonicMs() - stoppedAt).toBeLessThan(PATIENCE_MS);
+    // Nobody takes what is handed back from now on.
+    await queue.send({ body: 'late' });
+    expect(await receiveOne()).toMatchObject({ body: 'late', receiveCount: 1 });
     expect(handled.sort()).toEqual(bodies.sort());
     expect(peak).toBeLessThanOrEqual(4);
   });

@@ -1,4 +1,4 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import { spawn, type ChildProcess, type SpawnOptions } from 'node:child_process';
 import { resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { eventually } from './local-aws.js';
@@ -12,6 +12,12 @@ export interface LogEvent {
   [field: string]: unknown;
 }
 
+/**
+ * Whom the signals of a test reach: the service alone, or all of a process group whose first process is `npm run start`, as Ctrl-C in a
+ * terminal does. npm passes on what it gets, so that the service gets each signal twice.
+ */
+export type Signalled = 'process' | 'npm-group';
+
 /** The built service as a process of its own. */
 export class ExportService {
   /** Every line it wrote, as written. */
@@ -21,7 +27,10 @@ export class ExportService {
   readonly startedAt = performance.now();
   private ended = false;
 
-  private constructor(private readonly child: ChildProcess) {
+  private constructor(
+    private readonly child: ChildProcess,
+    private readonly signalled: Signalled,
+  ) {
     for (const stream of [child.stdout, child.stderr])
       if (stream !== null) createInterface({ input: stream }).on('line', (line) => this.heard(line));
     this.exited = new Promise((resolve) =>
@@ -32,14 +41,16 @@ export class ExportService {
     );
   }
 
-  static launch(environment: Record<string, string>): ExportService {
+  static launch(environment: Record<string, string>, signalled: Signalled = 'process'): ExportService {
     const env = { PATH: process.env.PATH, PORT: '0', HOST: '127.0.0.1', LOG_LEVEL: 'debug', WORKER_POOL_SIZE: '2', ...environment };
-    return new ExportService(spawn(process.execPath, [ENTRY], { env, stdio: ['ignore', 'pipe', 'pipe'] }));
+    const [command, args] = signalled === 'process' ? [process.execPath, [ENTRY]] : ['npm', ['run', '--silent', 'start']];
+    const options: SpawnOptions = { env, stdio: ['ignore', 'pipe', 'pipe'], detached: signalled === 'npm-group' };
+    return new ExportService(spawn(command, args, options), signalled);
   }
 
   /** @throws with its last lines when it ends before it is ready */
-  static async start(environment: Record<string, string>): Promise<ExportService> {
-    const service = ExportService.launch(environment);
+  static async start(environment: Record<string, string>, signalled?: Signalled): Promise<ExportService> {
+    const service = ExportService.launch(environment, signalled);
     await eventually(() => service.ended || service.said('Service started'));
     if (service.ended) throw new Error(`The service ended while starting:\n${service.lines.slice(-20).join('\n')}`);
     return service;
@@ -78,12 +89,13 @@ export class ExportService {
   }
 
   signal(signal: NodeJS.Signals): void {
-    this.child.kill(signal);
+    if (this.signalled === 'process') this.child.kill(signal);
+    else process.kill(-this.pid, signal);
   }
 
-  /** SIGTERM, and what became of it. */
-  async stop(): Promise<{ code: number | null; signal: NodeJS.Signals | null }> {
-    if (!this.ended) this.signal('SIGTERM');
+  /** The signal, and what became of it. */
+  async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<{ code: number | null; signal: NodeJS.Signals | null }> {
+    if (!this.ended) this.signal(signal);
     return this.exited;
   }
 

@@ -2,6 +2,7 @@ import { stallTimeoutProblem } from '../../config/index.js';
 import type { DrainDeadlines, LifecyclePart } from '../../platform/index.js';
 import {
   FALLBACK_VISIBILITY_S,
+  LONG_POLL_S,
   PollLoop,
   resolveVisibilityTimeoutS,
   type ReceivedMessage,
@@ -19,7 +20,16 @@ import { parseBatchMessage } from './batch-message.schema.js';
  * of the servers of SQS and may miss a message; the next one asks others.
  */
 const LOOK = { waitSeconds: 0, pauseMs: 500 };
-const LONG_POLL = { waitSeconds: 20, pauseMs: 0 };
+const LONG_POLL = { waitSeconds: LONG_POLL_S, pauseMs: 0 };
+/** The batches queue's own. */
+const MAX_RECEIVE_COUNT = 20;
+
+export type BatchesQueue = Pick<SqsQueue, 'receive' | 'delete' | 'send' | 'attributes' | 'changeVisibilityBatch'>;
+
+export interface BatchWork {
+  takeInBatch: Pick<TakeInBatchUseCase, 'capacity' | 'hasEnough' | 'takeIn'>;
+  runBatch: Pick<RunBatchUseCase, 'pause' | 'drain'>;
+}
 
 /**
  * Receives as many batches as there is room for; a batch counts from its receive on, so nothing waits in a local buffer.
@@ -30,8 +40,8 @@ export class BatchConsumer implements LifecyclePart {
 
   constructor(
     private readonly settings: { visibilityTimeoutS?: number; stallTimeoutMs: number },
-    private readonly queue: SqsQueue,
-    private readonly work: { takeInBatch: TakeInBatchUseCase; runBatch: RunBatchUseCase },
+    private readonly queue: BatchesQueue,
+    private readonly work: BatchWork,
     private readonly tools: { signs: WorkSigns; clock: Clock; logger: AppLogger },
   ) {}
 
@@ -47,6 +57,7 @@ export class BatchConsumer implements LifecyclePart {
     this.loop = new PollLoop({
       name: 'Batches queue',
       queue: this.queue,
+      maxReceiveCount: MAX_RECEIVE_COUNT,
       capacity: () => takeInBatch.capacity,
       pace: () => (takeInBatch.hasEnough ? LOOK : LONG_POLL),
       visibilityTimeoutS,
@@ -59,7 +70,7 @@ export class BatchConsumer implements LifecyclePart {
       logger,
     });
     this.loop.start();
-    // Its first long poll may take 20 s; there is room from now on.
+    // Its first long poll takes some seconds; there is room from now on.
     signs.note();
   }
 
@@ -68,11 +79,15 @@ export class BatchConsumer implements LifecyclePart {
     return this.loop === undefined ? 'not started' : this.loop.problem;
   }
 
-  async quiesce(): Promise<void> {
-    await this.loop?.stop();
+  /** Tasks that run go on while the last poll is waited for; no other one begins. */
+  quiesce(): void {
+    this.work.runBatch.pause();
+    this.loop?.quiesce();
   }
 
+  /** Batches are handed back when the last poll has ended: it would take their messages. */
   async drain(deadlines: DrainDeadlines): Promise<void> {
+    await this.loop?.stop(deadlines.finishBy);
     await this.work.runBatch.drain({ finishByMs: deadlines.finishBy, releaseByMs: deadlines.handBackBy });
     await this.loop?.idle();
   }

@@ -89,6 +89,11 @@ export class RunBatchUseCase {
     }
   }
 
+  /** No further task begins; those that run go on. */
+  pause(): void {
+    this.dispatcher.pause();
+  }
+
   /**
    * Hands every batch in hand back. Running tasks may finish until `finishByMs`, then they are aborted. A batch whose tasks
    * are all done is ended rather than handed back, if its end works within half of the time that is left. A thread that does
@@ -97,7 +102,7 @@ export class RunBatchUseCase {
    */
   async drain(deadlines: { finishByMs: number; releaseByMs: number }): Promise<void> {
     this.draining = true;
-    this.dispatcher.pause();
+    this.pause();
     await this.untilOr(this.dispatcher.idle(), deadlines.finishByMs);
     for (const running of this.inHand.keys()) running.stop('draining');
     await this.untilOr(this.allClosed(), (deadlines.finishByMs + deadlines.releaseByMs) / 2);

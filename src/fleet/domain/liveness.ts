@@ -9,7 +9,7 @@ const MOVED_WITHIN_INTERVALS = 1.5;
 const IN_USE_INTERVALS = 12;
 /** Heartbeat intervals after its last sign of work during which a coordinator counts as working. */
 const WORK_INTERVALS = 12;
-/** Never less than three long polls of the batches queue (20 s): an idle loop turns once in each. */
+/** Never less than twenty long polls of the batches queue (3 s): an idle loop turns once in each, and a few of them may fail. */
 const MIN_WORK_MS = 60_000;
 
 /** One reading of the registry. */

@@ -8,6 +8,7 @@ import {
 } from '../../export-jobs/index.js';
 import type { DrainDeadlines, LifecyclePart } from '../../platform/index.js';
 import {
+  handBack,
   PollLoop,
   resolveVisibilityTimeoutS,
   VisibilityHeartbeats,
@@ -74,7 +75,7 @@ export interface ConsumerTools {
  *               ├─ lost (someone else has it) ─▶ not deleted: whoever has it goes on where the row says
  *               ├─ its list or its bucket fails ─▶ comes back later; on the last receive the job fails with ExportIntakeFailed
  *               ├─ our own failure ─▶ the same, and the next receive waits
- *               └─ shutdown ─▶ made visible at once
+ *               └─ shutdown ─▶ held until the last poll has ended, then made visible at once
  */
 export class ExportJobConsumer implements LifecyclePart {
   private readonly stopping = new AbortController();
@@ -97,6 +98,7 @@ export class ExportJobConsumer implements LifecyclePart {
     this.loop = new PollLoop({
       name: 'Jobs queue',
       queue: this.queue,
+      maxReceiveCount: MAX_RECEIVE_COUNT,
       // Accepted messages do not count against the limit, because a new message must get its first task heartbeat while expansions go on.
       capacity: () => (this.accepted < MAX_ACCEPTED && this.acceptedBytes < MAX_ACCEPTED_BYTES ? MAX_ACCEPTING + this.accepted : 0),
       visibilityTimeoutS: timeoutS,
@@ -112,12 +114,13 @@ export class ExportJobConsumer implements LifecyclePart {
     return this.loop === undefined ? 'not started' : this.loop.problem;
   }
 
-  async quiesce(): Promise<void> {
+  quiesce(): void {
     this.stopping.abort();
-    await this.loop?.stop();
+    this.loop?.quiesce();
   }
 
-  async drain(_deadlines: DrainDeadlines): Promise<void> {
+  async drain({ finishBy }: DrainDeadlines): Promise<void> {
+    await this.loop?.stop(finishBy);
     await this.loop?.idle();
   }
 
@@ -133,10 +136,13 @@ export class ExportJobConsumer implements LifecyclePart {
         return this.tools.logger.warn('Job message was lost while it was worked on; it is not deleted', { messageId });
       await this.queue.delete(receiptHandle);
     } catch (error) {
+      const shuttingDown = this.stopping.signal.aborted;
+      // What is handed back before our last poll has ended would go to that poll, and cost the message a receive.
+      if (shuttingDown) await this.loop?.ended;
       await held.stop();
       if (held.error !== undefined)
         return this.tools.logger.warn('Job message was lost while it was worked on: another has it', { messageId });
-      await this.giveBack(message, error);
+      await this.giveBack(message, error, shuttingDown);
       // The fault of one job's list or bucket is not this process's: the messages of other jobs must not be received any slower for it.
       if (this.stopping.signal.aborted || isYielded(error) || error instanceof JobSetback) return;
       // The loop logs it and slows down: cut off from our tables, we must not spend the receives of the whole fleet's messages.
@@ -268,20 +274,14 @@ export class ExportJobConsumer implements LifecyclePart {
     if (!inOtherHands) await completeJob.fail(jobId, failure, (job) => isOf(request, job) && job.status === 'PROCESSING');
   }
 
-  /**
-   * Aborted by a shutdown: at once, for another coordinator; a last receive must not be spent on that, so a copy starts anew.
-   * Else later: what failed needs time.
-   */
-  private async giveBack(message: ReceivedMessage, error: unknown): Promise<void> {
-    const { messageId, receiptHandle, receiveCount, body } = message;
+  /** Aborted by a shutdown: at once, for another coordinator. Else later: what failed needs time. */
+  private async giveBack(message: ReceivedMessage, error: unknown, shuttingDown: boolean): Promise<void> {
+    const { messageId, receiptHandle, receiveCount } = message;
     const { logger } = this.tools;
-    const shuttingDown = this.stopping.signal.aborted;
     if (shuttingDown || isYielded(error)) logger.info('Job message handed back', { messageId, receiveCount, error: toLoggable(error) });
     try {
-      if (shuttingDown && receiveCount >= MAX_RECEIVE_COUNT) {
-        await this.queue.send({ body });
-        await this.queue.delete(receiptHandle);
-      } else await this.queue.changeVisibilityBatch([{ receiptHandle, timeoutS: shuttingDown ? 0 : comeBackS(error, receiveCount) }]);
+      if (shuttingDown) await handBack(this.queue, [message], MAX_RECEIVE_COUNT);
+      else await this.queue.changeVisibilityBatch([{ receiptHandle, timeoutS: comeBackS(error, receiveCount) }]);
     } catch (failure) {
       logger.warn('Job message comes back only after its visibility timeout', { messageId, error: toLoggable(failure) });
     }

@@ -7,7 +7,7 @@ import { SQSClient } from '@aws-sdk/client-sqs';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { NodeHttpHandler } from '@smithy/node-http-handler';
 
-/** Long polls last 20 s; an answer that takes much longer is lost. */
+/** Far longer than a long poll: an answer that takes as long is lost. */
 const SQS_REQUEST_TIMEOUT_MS = 30_000;
 const S3_REQUEST_TIMEOUT_MS = 60_000;
 const S3_SOCKETS = 50;

@@ -1,4 +1,5 @@
-export { PollLoop, type Pace, type PollLoopOptions } from './poll-loop.js';
+export { handBack } from './hand-back.js';
+export { LONG_POLL_S, PollLoop, type Pace, type PollLoopOptions } from './poll-loop.js';
 export {
   VisibilityPort,
   type OutgoingMessage,

@@ -1,11 +1,15 @@
 import { fullJitterMs, toLoggable, type AppLogger, type BackoffPolicy, type Clock, type MonotonicMs } from '../../shared/index.js';
+import { handBack, type HandBackQueue } from './hand-back.js';
 import { MAX_ENTRIES, type ReceivedMessage } from './sqs-messages.js';
 import type { SqsQueue } from './sqs-queue.js';
 
 const DEFAULT_BACKOFF: BackoffPolicy = { baseMs: 1_000, capMs: 30_000 };
-/** A long poll; SQS allows no longer one. */
-const LONG_POLL_S = 20;
-/** How long a stop lets the messages of the last poll be made visible again. */
+/**
+ * SQS allows 20 s, but a stop has to wait for the poll under way: see PollLoop. So short a one asks 1.8 million times a month, for two
+ * queues, which costs less than a dollar.
+ */
+export const LONG_POLL_S = 3;
+/** How long a stop lets the messages of the last poll be handed back. */
 const RELEASE_LIMIT_MS = 5_000;
 /** A receive that takes this much longer than its long poll hangs: its own time limit did not end it. */
 const HANGING_RECEIVE_MS = 60_000;
@@ -23,7 +27,9 @@ const LONG_POLLS: Pace = { waitSeconds: LONG_POLL_S, pauseMs: 0 };
 export interface PollLoopOptions {
   /** For logs: whose loop this is. */
   name: string;
-  queue: Pick<SqsQueue, 'receive' | 'changeVisibilityBatch'>;
+  queue: Pick<SqsQueue, 'receive'> & HandBackQueue;
+  /** The queue's own: after so many receives a message goes to the dead-letter queue. */
+  maxReceiveCount: number;
   /** How many handlers may run at the same time, asked before each poll. 0: none now; after it has risen again, call `wake`, or have a pace. */
   capacity: () => number;
   /**
@@ -43,7 +49,10 @@ export interface PollLoopOptions {
 }
 
 interface Run {
+  /** No receive is begun any more. */
   stop: AbortController;
+  /** A stop cannot wait any longer. */
+  cutOff: AbortController;
   ended: Promise<void>;
 }
 
@@ -54,7 +63,10 @@ interface Run {
  *                                                        └──error──▶ backing off (1 s → 30 s) ──▶ polling
  *   A handler that fails slows the next receive down in the same way: a process that is cut off from its tables must not take in, and
  *   hide, message after message that others could handle. A handler that succeeds, or an empty queue, ends that.
- *   stop: from anywhere; an idle poll is aborted at once, silently; messages that still arrive are made visible again.
+ *   quiesce: from anywhere; no poll is begun any more. The one under way is not aborted, because SQS does not end a poll whose client hangs
+ *   up: it would take a message for nobody, such as one that is just handed back, and hide it for a visibility timeout. So the last poll is
+ *   waited for (LONG_POLL_S), and the messages it brings are handed back. One that has failed may live on at SQS as long: it is waited out.
+ *   stop: the same, and resolves at the end of that; what has not ended by the caller's deadline is aborted.
  *
  * Handlers outlive the stop: `idle` waits for them. A second delivery of a message whose handler is running is left alone, to come
  * back after its visibility timeout: to show it at once would spend its receives and end on the dead-letter queue.
@@ -65,6 +77,8 @@ export class PollLoop {
   #run: Run | undefined;
   #wakeUp: (() => void) | undefined;
   #receivingSince: MonotonicMs | undefined;
+  /** A receive that failed may go on at SQS until then. */
+  #livesOnUntil: MonotonicMs = -Infinity;
   /** A handler has failed since the last receive. */
   #handlerFailed = false;
   /** Receives in a row whose handlers failed. */
@@ -80,16 +94,30 @@ export class PollLoop {
     const { name, logger, visibilityTimeoutS } = this.#options;
     logger.info(`${name} poll loop started (wait: ${LONG_POLL_S} s, visibility: ${visibilityTimeoutS} s)`);
     const stop = new AbortController();
-    this.#run = { stop, ended: this.#loop(stop.signal) };
+    const cutOff = new AbortController();
+    this.#run = { stop, cutOff, ended: this.#loop(stop.signal, cutOff.signal) };
   }
 
-  /** Resolves when nothing is received any more. */
-  async stop(): Promise<void> {
+  /** Begins no further receive; the one under way goes on until `stop` has waited for it. */
+  quiesce(): void {
+    this.#run?.stop.abort();
+    this.wake();
+  }
+
+  /** Resolves when nothing is received any more, at SQS neither: what is handed back from then on reaches others. Not before a stop. */
+  get ended(): Promise<void> {
+    return this.#run?.ended ?? Promise.resolve();
+  }
+
+  /** Quiesces, and resolves when nothing is received any more. @param by when a receive that is still under way is aborted */
+  async stop(by: MonotonicMs): Promise<void> {
     const run = this.#run;
     if (run === undefined) return;
-    run.stop.abort();
-    this.wake();
+    this.quiesce();
+    const ended = new AbortController();
+    void this.#options.clock.sleepUntil(by, ended.signal).then(() => run.cutOff.abort());
     await run.ended;
+    ended.abort();
     if (this.#run !== run) return;
     this.#run = undefined;
     this.#options.logger.info(`${this.#options.name} poll loop stopped`);
@@ -115,34 +143,45 @@ export class PollLoop {
     while (this.#inHand.size > 0) await Promise.all(this.#inHand.values());
   }
 
-  async #loop(stopping: AbortSignal): Promise<void> {
+  async #loop(stopping: AbortSignal, cutOff: AbortSignal): Promise<void> {
     for (let failures = 0; !stopping.aborted;) {
       try {
         if (this.#handlerFailed) await this.#pauseAfterFailure(stopping);
-        else await this.#turn(stopping);
+        else await this.#turn(stopping, cutOff);
         failures = 0;
       } catch (error) {
-        if (stopping.aborted) return;
+        if (stopping.aborted) break;
         failures++;
         await this.#backOff(failures, error, stopping);
       }
     }
+    if (this.#livesOnUntil > this.#options.clock.monotonicMs()) await this.#options.clock.sleepUntil(this.#livesOnUntil, cutOff);
   }
 
-  async #turn(stopping: AbortSignal): Promise<void> {
+  async #turn(stopping: AbortSignal, cutOff: AbortSignal): Promise<void> {
     const { queue, capacity, onTurn, visibilityTimeoutS } = this.#options;
     const { waitSeconds, pauseMs } = this.#pace;
     const room = Math.min(MAX_ENTRIES, capacity() - this.#inHand.size);
     if (room < 1) return this.#rest(pauseMs);
-    this.#receivingSince = this.#options.clock.monotonicMs();
-    const messages = await queue.receive(room, waitSeconds, visibilityTimeoutS, stopping).finally(() => {
-      this.#receivingSince = undefined;
-    });
+    const messages = await this.#receive(() => queue.receive(room, waitSeconds, visibilityTimeoutS, cutOff), waitSeconds);
     onTurn?.();
     if (messages.length === 0) this.#failedReceives = 0;
     if (stopping.aborted) return this.#release(messages);
     for (const message of messages) this.#take(message);
     if (messages.length < room && this.#pace.pauseMs > 0) await this.#rest(this.#pace.pauseMs);
+  }
+
+  async #receive(receive: () => Promise<ReceivedMessage[]>, waitSeconds: number): Promise<ReceivedMessage[]> {
+    const { clock } = this.#options;
+    this.#receivingSince = clock.monotonicMs();
+    try {
+      return await receive();
+    } catch (error) {
+      this.#livesOnUntil = clock.monotonicMs() + waitSeconds * 1_000;
+      throw error;
+    } finally {
+      this.#receivingSince = undefined;
+    }
   }
 
   get #pace(): Pace {
@@ -203,15 +242,14 @@ export class PollLoop {
 
   async #release(messages: readonly ReceivedMessage[]): Promise<void> {
     if (messages.length === 0) return;
-    const { name, queue, clock, logger } = this.#options;
+    const { name, queue, maxReceiveCount, clock, logger } = this.#options;
     const answered = new AbortController();
     const tooLong = new AbortController();
     void clock.sleep(RELEASE_LIMIT_MS, answered.signal).then(() => tooLong.abort());
-    const changes = messages.map(({ receiptHandle }) => ({ receiptHandle, timeoutS: 0 }));
     try {
-      await queue.changeVisibilityBatch(changes, tooLong.signal);
+      await handBack(queue, messages, maxReceiveCount, tooLong.signal);
     } catch (error) {
-      logger.warn(`${name}: messages come back only after their visibility timeout`, { count: changes.length, error: toLoggable(error) });
+      logger.warn(`${name}: messages come back only after their visibility timeout`, { count: messages.length, error: toLoggable(error) });
     } finally {
       answered.abort();
     }

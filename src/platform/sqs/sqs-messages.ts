@@ -11,6 +11,8 @@ export interface ReceivedMessage {
   receivedAt: MonotonicMs;
   /** X-Ray's trace header, when the sender gave one. */
   traceHeader?: string;
+  /** The group of a fair queue, when the sender gave one. */
+  groupId?: string;
   /** Message attributes of type String. */
   attributes: Readonly<Record<string, string>>;
 }

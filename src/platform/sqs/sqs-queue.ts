@@ -49,7 +49,7 @@ export class SqsQueue {
       MaxNumberOfMessages: Math.min(max, MAX_ENTRIES),
       WaitTimeSeconds: waitS,
       VisibilityTimeout: visibilityS,
-      MessageSystemAttributeNames: ['ApproximateReceiveCount', 'AWSTraceHeader'],
+      MessageSystemAttributeNames: ['ApproximateReceiveCount', 'AWSTraceHeader', 'MessageGroupId'],
       MessageAttributeNames: ['All'],
     });
     const limitMs = waitS * 1_000 + POLL_GRACE_MS;
@@ -138,6 +138,7 @@ export class SqsQueue {
 
 function toReceived(message: Message, receivedAt: MonotonicMs): ReceivedMessage {
   const traceHeader = message.Attributes?.AWSTraceHeader;
+  const groupId = message.Attributes?.MessageGroupId;
   return {
     messageId: message.MessageId ?? '',
     receiptHandle: message.ReceiptHandle ?? '',
@@ -146,6 +147,7 @@ function toReceived(message: Message, receivedAt: MonotonicMs): ReceivedMessage 
     receivedAt,
     attributes: textsOf(message),
     ...(traceHeader === undefined ? {} : { traceHeader }),
+    ...(groupId === undefined ? {} : { groupId }),
   };
 }
 

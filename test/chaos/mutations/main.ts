@@ -37,7 +37,7 @@ async function main({ only, list, json }: Options): Promise<number> {
   for (const mutation of mutations) mutate(await readFile(join(REPOSITORY, mutation.file), 'utf8'), mutation);
 
   const stop = new AbortController();
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort(new Error(`${signal} came`)));
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stop.abort(new Error(`${signal} came`)));
   const limit = setTimeout(() => stop.abort(new Error(`the time limit of ${TIME_LIMIT_MS / 1_000} s is over`)), TIME_LIMIT_MS);
   const folder = await mkdtemp(join(tmpdir(), 'export-worker-mutations-'));
   try {

@@ -8,6 +8,7 @@ import { INTAKE_MUTATIONS } from './rules/intake.js';
 import { RECLAIM_MUTATIONS } from './rules/reclaim.js';
 import { REOPENING_MUTATIONS } from './rules/reopening.js';
 import { REPAIR_MUTATIONS } from './rules/repair.js';
+import { SHUTDOWN_MUTATIONS } from './rules/shutdown.js';
 import { TOKEN_MUTATIONS } from './rules/tokens.js';
 import { TRANSFER_MUTATIONS } from './rules/transfer.js';
 import { WINDOW_MUTATIONS } from './rules/window.js';
@@ -25,4 +26,5 @@ export const MUTATIONS: readonly Mutation[] = [
   ...TRANSFER_MUTATIONS,
   ...CLOCK_MUTATIONS,
   ...WINDOW_MUTATIONS,
+  ...SHUTDOWN_MUTATIONS,
 ];

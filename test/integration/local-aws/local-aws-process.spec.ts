@@ -3,6 +3,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
@@ -62,6 +63,9 @@ describe('the process of the embedded AWS', () => {
     process.kill(killed ?? 0, 'SIGKILL');
     await eventually(() => local.errors().includes(`Coordinator ${killed} ended (SIGKILL)`));
 
+    local.child.kill('SIGTERM');
+    // npm passes on what its process group got.
+    await sleep(50);
     local.child.kill('SIGTERM');
     expect(await local.exited).toBe(0);
     expect(() => process.kill(survivor ?? 0, 0)).toThrow();

@@ -211,14 +211,42 @@ onEachClock('signals', () => {
     expect(codes).toEqual([0]);
   });
 
-  it('exits with 1 at once on a second signal', async () => {
+  const drainingSignalled = async () => {
     const { source, codes } = signalled();
     register('worker-pool', { drain: NEVER });
     await lifecycle.start();
     source.emit('SIGTERM');
     await settled();
+    return { source, codes };
+  };
+
+  it('exits with 1 at once on a second signal', async () => {
+    const { source, codes } = await drainingSignalled();
+    await clock.advance(600);
+    await settled();
     source.emit('SIGINT');
     expect(codes).toEqual([1]);
     await clock.advance(BUDGET_MS);
+  });
+
+  it('The same signal again is no second one: npm passes on what its process group got', async () => {
+    const { source, codes } = await drainingSignalled();
+    source.emit('SIGTERM');
+    await clock.advance(400);
+    source.emit('SIGINT');
+    expect(codes).toEqual([]);
+    await clock.advance(BUDGET_MS);
+    expect(codes).toEqual([0]);
+  });
+
+  it('exits with 1 at once on a first signal while a failed start is shut down', async () => {
+    const { source, codes } = signalled();
+    register('worker-pool', { start: () => Promise.reject(new Error('broken')), drain: NEVER });
+    const start = expect(lifecycle.start()).rejects.toThrow('broken');
+    await settled();
+    source.emit('SIGTERM');
+    expect(codes).toEqual([1]);
+    await clock.advance(BUDGET_MS);
+    await start;
   });
 });

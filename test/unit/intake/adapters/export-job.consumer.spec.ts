@@ -24,10 +24,15 @@ class FakeJobsQueue implements JobsQueue {
   private puts = 0;
   private deliver: (() => void) | undefined;
 
+  /** As after its wait: with what is there, be it nothing. */
+  endPoll(): void {
+    this.deliver?.();
+  }
+
   put(body: object, receiveCount = 1, attributes: Record<string, string> = {}): void {
     const id = `m${++this.puts}`;
     this.waiting.push({ messageId: id, receiptHandle: id, body: JSON.stringify(body), receiveCount, receivedAt: 0, attributes });
-    this.deliver?.();
+    this.endPoll();
   }
 
   async receive(max: number, _waitS: number, _visibilityS: number, signal: AbortSignal): Promise<ReceivedMessage[]> {
@@ -104,8 +109,9 @@ onEachClock('ExportJobConsumer', () => {
   const handled = (count = 1) => eventually(() => queue.deleted.length + queue.shownAgain.length >= count);
   const begun = (call: string) => eventually(() => i.gate.calls.includes(call));
   const stop = async () => {
-    await consumer.quiesce();
-    await consumer.drain({ finishBy: 0, handBackBy: 0 });
+    consumer.quiesce();
+    queue.endPoll();
+    await consumer.drain({ finishBy: i.clock.monotonicMs() + 15_000, handBackBy: 0 });
   };
 
   it('deletes a message once its job is expanded', async () => {
@@ -321,6 +327,38 @@ onEachClock('ExportJobConsumer', () => {
     await stopped;
     expect(queue.shownAgain).toMatchObject([{ timeoutS: 0 }]);
     expect(queue.sent).toEqual([]);
+  });
+
+  it('The last poll ends by itself: hands nothing back before that, because that poll would take it', async () => {
+    const read = deferred();
+    i.gate.next('spool', () => read.promise);
+    queue.put(MESSAGE);
+    await begun('saveRequest');
+    consumer.quiesce();
+    const drained = consumer.drain({ finishBy: i.clock.monotonicMs() + 15_000, handBackBy: 0 });
+    read.resolve();
+    for (let turn = 0; turn < 290; turn++) await i.clock.advance(10);
+    expect(queue.shownAgain).toEqual([]);
+    queue.put({ ...MESSAGE, jobId: 'job-2' });
+    await drained;
+    expect(queue.shownAgain).toEqual([
+      { receiptHandle: 'm2', timeoutS: 0 },
+      { receiptHandle: 'm1', timeoutS: 0 },
+    ]);
+    expect(await i.jobs.find('job-2')).toBeUndefined();
+  });
+
+  it('hands back by its deadline what it holds, although its last poll does not end', async () => {
+    const read = deferred();
+    i.gate.next('spool', () => read.promise);
+    queue.put(MESSAGE);
+    await begun('saveRequest');
+    consumer.quiesce();
+    const drained = consumer.drain({ finishBy: i.clock.monotonicMs() + 2_000, handBackBy: 0 });
+    read.resolve();
+    await i.clock.advance(2_000);
+    await drained;
+    expect(queue.shownAgain).toEqual([{ receiptHandle: 'm1', timeoutS: 0 }]);
   });
 
   it('sends a copy of a message whose last receive a shutdown interrupts', async () => {

@@ -1,14 +1,25 @@
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
-import { PollLoop, type PollLoopOptions, type ReceivedMessage, type VisibilityChange } from '../../../../src/platform/sqs/index.js';
+import {
+  PollLoop,
+  type OutgoingMessage,
+  type PollLoopOptions,
+  type ReceivedMessage,
+  type VisibilityChange,
+  type VisibilityOutcome,
+} from '../../../../src/platform/sqs/index.js';
 import { SilentLogger } from '../../../support/silent-logger.js';
 import { HAIR_MS, newClock, onEachClock } from '../../../support/each-clock.js';
 import { settled, type FakeClock } from '../../../support/fake-clock.js';
 
-const message = (messageId: string): ReceivedMessage => ({
+const MAX_RECEIVES = 5;
+/** How long a stop has for the last poll. */
+const PATIENCE_MS = 15_000;
+
+const message = (messageId: string, receiveCount = 1): ReceivedMessage => ({
   messageId,
   receiptHandle: `handle of ${messageId}`,
-  body: '{}',
-  receiveCount: 1,
+  body: `body of ${messageId}`,
+  receiveCount,
   receivedAt: 0,
   attributes: {},
 });
@@ -26,18 +37,27 @@ interface Poll {
 class FakeQueue {
   readonly polls: Poll[] = [];
   readonly changes: VisibilityChange[] = [];
-  ignoresAbort = false;
+  readonly sent: OutgoingMessage[] = [];
+  readonly deleted: string[] = [];
 
   receive(max: number, waitS: number, visibilityS: number, signal: AbortSignal): Promise<ReceivedMessage[]> {
     return new Promise((arrive, fail) => {
       this.polls.push({ max, waitS, visibilityS, signal, arrive, fail });
-      if (!this.ignoresAbort) signal.addEventListener('abort', () => fail(new Error('aborted')), { once: true });
+      signal.addEventListener('abort', () => fail(new Error('aborted')), { once: true });
     });
   }
 
-  changeVisibilityBatch(changes: readonly VisibilityChange[]): Promise<{ kind: 'changed' }[]> {
+  changeVisibilityBatch(changes: readonly VisibilityChange[]): Promise<VisibilityOutcome[]> {
     this.changes.push(...changes);
     return Promise.resolve(changes.map(() => ({ kind: 'changed' })));
+  }
+
+  async send(outgoing: OutgoingMessage): Promise<void> {
+    this.sent.push(outgoing);
+  }
+
+  async delete(receiptHandle: string): Promise<void> {
+    this.deleted.push(receiptHandle);
   }
 
   get last(): Poll {
@@ -88,6 +108,7 @@ function setUp(options: Partial<PollLoopOptions> = {}) {
   const loop = new PollLoop({
     name: 'Jobs',
     queue,
+    maxReceiveCount: MAX_RECEIVES,
     capacity: () => 3,
     handle: handlers.handle,
     visibilityTimeoutS: 60,
@@ -96,23 +117,31 @@ function setUp(options: Partial<PollLoopOptions> = {}) {
     ...options,
   });
   loops.push({ loop, clock });
-  return { clock, queue, logger, handlers, loop };
+  /** A stop that has no time. */
+  const cutOff = () => stopNow(loop, clock);
+  return { clock, queue, logger, handlers, loop, cutOff };
+}
+
+async function stopNow(loop: PollLoop, clock: FakeClock): Promise<void> {
+  const stopped = loop.stop(clock.monotonicMs());
+  await clock.advance(1);
+  await stopped;
 }
 
 afterEach(async () => {
   for (const { loop, clock } of loops.splice(0)) {
-    await loop.stop();
+    await stopNow(loop, clock);
     expect(clock.sleepers).toBe(0);
   }
 });
 
 onEachClock('a poll loop', () => {
   it('long-polls for as many messages as there is room, and says so when it starts and stops', async () => {
-    const { queue, logger, loop } = setUp();
+    const { queue, logger, loop, cutOff } = setUp();
     loop.start();
-    expect(queue.last).toMatchObject({ max: 3, waitS: 20, visibilityS: 60 });
-    await loop.stop();
-    expect(logger.events).toEqual(['info Jobs poll loop started (wait: 20 s, visibility: 60 s)', 'info Jobs poll loop stopped']);
+    expect(queue.last).toMatchObject({ max: 3, waitS: 3, visibilityS: 60 });
+    await cutOff();
+    expect(logger.events).toEqual(['info Jobs poll loop started (wait: 3 s, visibility: 60 s)', 'info Jobs poll loop stopped']);
   });
 
   it('says that it turned at each answer of the queue, be it empty, and not while it waits', async () => {
@@ -315,7 +344,7 @@ onEachClock('a poll loop', () => {
       loop.start();
       queue.last.arrive([]);
       await settled();
-      await loop.stop();
+      await loop.stop(clock.monotonicMs() + PATIENCE_MS);
       expect([queue.polls.length, clock.sleepers]).toEqual([1, 0]);
     });
   });
@@ -330,58 +359,115 @@ onEachClock('a poll loop', () => {
 });
 
 onEachClock('stopping a poll loop', () => {
-  it('aborts an idle poll at once, silently', async () => {
-    const { queue, logger, loop } = setUp();
+  /** A stop that has time, and whether it has ended. */
+  function stopping({ loop, clock }: ReturnType<typeof setUp>) {
+    const progress = { over: false };
+    const stopped = loop.stop(clock.monotonicMs() + PATIENCE_MS).then(() => void (progress.over = true));
+    return { progress, stopped };
+  }
+
+  it('The last poll ends by itself: waits for it, begins no other, and says when the end has come', async () => {
+    const a = setUp();
+    const { clock, queue, logger, loop } = a;
     loop.start();
-    await loop.stop();
-    expect(queue.last.signal.aborted).toBe(true);
+    loop.quiesce();
+    let ended = false;
+    void loop.ended.then(() => (ended = true));
+    const { progress, stopped } = stopping(a);
+    await clock.advance(2_900);
+    expect([queue.last.signal.aborted, progress.over, ended]).toEqual([false, false, false]);
+    queue.last.arrive([]);
+    await stopped;
+    expect([queue.polls.length, ended, clock.sleepers]).toEqual([1, true, 0]);
     expect(logger.events.filter((event) => event.startsWith('warn'))).toEqual([]);
   });
 
-  it('makes messages visible again that arrive after it, and runs no handler for them', async () => {
-    const { queue, handlers, loop } = setUp();
-    queue.ignoresAbort = true;
-    loop.start();
-    const stop = loop.stop();
-    queue.last.arrive([message('a'), message('b')]);
-    await stop;
-    expect(handlers.started).toEqual([]);
-    expect(queue.changes).toEqual([
+  it('aborts a poll that has not ended by the deadline, silently', async () => {
+    const a = setUp();
+    a.loop.start();
+    const { progress, stopped } = stopping(a);
+    await a.clock.advance(PATIENCE_MS - 1_000);
+    expect(progress.over).toBe(false);
+    await a.clock.advance(2_000);
+    await stopped;
+    expect(a.queue.last.signal.aborted).toBe(true);
+    expect(a.logger.events.filter((event) => event.startsWith('warn'))).toEqual([]);
+  });
+
+  it.each(['before', 'after'])(
+    'The last poll ends by itself: waits out one that has failed just %s the stop, because SQS may still have it',
+    async (when) => {
+      const a = setUp();
+      a.loop.start();
+      if (when === 'before') a.queue.last.fail(new Error('cut'));
+      await settled();
+      const { progress, stopped } = stopping(a);
+      if (when === 'after') a.queue.last.fail(new Error('cut'));
+      await a.clock.advance(2_500);
+      expect(progress.over).toBe(false);
+      await a.clock.advance(1_000);
+      await stopped;
+      expect(a.queue.polls).toHaveLength(1);
+    },
+  );
+
+  it('makes messages visible again that the last poll brings, and runs no handler for them', async () => {
+    const a = setUp();
+    a.loop.start();
+    const { stopped } = stopping(a);
+    a.queue.last.arrive([message('a'), message('b', MAX_RECEIVES - 1)]);
+    await stopped;
+    expect(a.handlers.started).toEqual([]);
+    expect(a.queue.changes).toEqual([
       { receiptHandle: 'handle of a', timeoutS: 0 },
       { receiptHandle: 'handle of b', timeoutS: 0 },
     ]);
+    expect(a.queue.sent).toEqual([]);
   });
 
-  it('is not held up by messages that cannot be made visible again', async () => {
-    const { clock, queue, logger, loop } = setUp();
-    queue.ignoresAbort = true;
-    queue.changeVisibilityBatch = () => Promise.reject(new Error('no network'));
-    loop.start();
-    const stop = loop.stop();
-    queue.last.arrive([message('a')]);
-    await stop;
-    expect(logger.events).toContain('warn Jobs: messages come back only after their visibility timeout');
-    expect(clock.sleepers).toBe(0);
+  it('A shutdown spends no last receive: sends a copy of a message whose receives are spent, because SQS would dead-letter it', async () => {
+    const a = setUp();
+    a.loop.start();
+    const { stopped } = stopping(a);
+    a.queue.last.arrive([message('a'), { ...message('b', MAX_RECEIVES), groupId: 'job-1', attributes: { handOns: '2' } }]);
+    await stopped;
+    expect(a.queue.changes).toEqual([{ receiptHandle: 'handle of a', timeoutS: 0 }]);
+    expect(a.queue.sent).toEqual([{ body: 'body of b', groupId: 'job-1', attributes: { handOns: '2' } }]);
+    expect(a.queue.deleted).toEqual(['handle of b']);
+  });
+
+  it.each<[string, (queue: FakeQueue) => void]>([
+    ['cannot', (queue) => (queue.changeVisibilityBatch = () => Promise.reject(new Error('no network')))],
+    ['could not this time', (queue) => (queue.changeVisibilityBatch = async () => [{ kind: 'failed', cause: new Error('throttled') }])],
+  ])('is not held up by messages that %s be made visible again', async (_how, fail) => {
+    const a = setUp();
+    fail(a.queue);
+    a.loop.start();
+    const { stopped } = stopping(a);
+    a.queue.last.arrive([message('a')]);
+    await stopped;
+    expect(a.logger.events).toContain('warn Jobs: messages come back only after their visibility timeout');
+    expect(a.clock.sleepers).toBe(0);
   });
 
   it('ends a wait for capacity and a back-off', async () => {
     const full = setUp({ capacity: () => 0 });
     full.loop.start();
-    await full.loop.stop();
+    await stopping(full).stopped;
     const failing = setUp();
     failing.loop.start();
     failing.queue.last.fail(new Error('no network'));
     await settled();
-    await failing.loop.stop();
+    await failing.cutOff();
     expect(failing.clock.sleepers).toBe(0);
   });
 
   it('leaves running handlers alone, and idle waits for them', async () => {
-    const { queue, handlers, loop } = setUp();
+    const { queue, handlers, loop, cutOff } = setUp();
     loop.start();
     queue.last.arrive([message('a')]);
     await settled();
-    await loop.stop();
+    await cutOff();
     let idle = false;
     const waiting = loop.idle().then(() => (idle = true));
     await settled();
@@ -392,12 +478,14 @@ onEachClock('stopping a poll loop', () => {
   });
 
   it('is legal before a start, twice at a time, and before another start', async () => {
-    const { queue, loop } = setUp();
-    await loop.stop();
+    const { queue, loop, cutOff } = setUp();
+    loop.quiesce();
+    await loop.ended;
+    await cutOff();
     loop.start();
     loop.start();
     expect(queue.polls).toHaveLength(1);
-    await Promise.all([loop.stop(), loop.stop()]);
+    await Promise.all([cutOff(), cutOff()]);
     loop.start();
     expect(queue.polls).toHaveLength(2);
     await loop.idle();

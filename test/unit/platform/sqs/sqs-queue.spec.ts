@@ -45,7 +45,7 @@ onEachClock('receiving', () => {
           MessageId: 'n',
           ReceiptHandle: 'i',
           Body: 'c',
-          Attributes: { ApproximateReceiveCount: '1' },
+          Attributes: { ApproximateReceiveCount: '1', MessageGroupId: 'job-1' },
           MessageAttributes: { text: { StringValue: 'kept' }, bytes: { BinaryValue: Buffer.from('left out') } },
         },
       ],
@@ -53,7 +53,15 @@ onEachClock('receiving', () => {
     await clock.advance(5);
     expect(await queue.receive(64, 20, 60, new AbortController().signal)).toEqual([
       { messageId: 'm', receiptHandle: 'h', body: 'b', receiveCount: 3, receivedAt: clock.about(5), attributes: {}, traceHeader: 'Root=1' },
-      { messageId: 'n', receiptHandle: 'i', body: 'c', receiveCount: 1, receivedAt: clock.about(5), attributes: { text: 'kept' } },
+      {
+        messageId: 'n',
+        receiptHandle: 'i',
+        body: 'c',
+        receiveCount: 1,
+        receivedAt: clock.about(5),
+        attributes: { text: 'kept' },
+        groupId: 'job-1',
+      },
     ]);
     expect(sent[0]?.input).toEqual({
       QueueUrl: URL_OF_QUEUE,
@@ -61,7 +69,7 @@ onEachClock('receiving', () => {
       MessageAttributeNames: ['All'],
       WaitTimeSeconds: 20,
       VisibilityTimeout: 60,
-      MessageSystemAttributeNames: ['ApproximateReceiveCount', 'AWSTraceHeader'],
+      MessageSystemAttributeNames: ['ApproximateReceiveCount', 'AWSTraceHeader', 'MessageGroupId'],
     });
   });
 
