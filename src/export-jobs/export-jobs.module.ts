@@ -23,6 +23,7 @@ import { RepairJobUseCase } from './application/repair-job.use-case.js';
 import { ReopenJobUseCase } from './application/reopen-job.use-case.js';
 import { SettleTokenService } from './application/settle-token.service.js';
 import { StepFunctionsPort } from './application/step-functions.port.js';
+import { StuckFinishesQuery } from './application/stuck-finishes.query.js';
 import { TopUpJobUseCase } from './application/top-up-job.use-case.js';
 import { TaskHeartbeatService } from './application/task-heartbeat.service.js';
 
@@ -62,6 +63,7 @@ import { TaskHeartbeatService } from './application/task-heartbeat.service.js';
     },
     TopUpJobUseCase,
     CountBatchEndUseCase,
+    StuckFinishesQuery,
     {
       provide: TaskHeartbeatService,
       inject: [CONFIGURATION, StepFunctionsPort, JobStateRepositoryPort, CancelJobUseCase, Clock, AppLogger, Metrics],
@@ -134,6 +136,7 @@ import { TaskHeartbeatService } from './application/task-heartbeat.service.js';
     JobResultsPort,
     JobCounterService,
     SettleTokenService,
+    StuckFinishesQuery,
     CompleteJobUseCase,
     CountBatchEndUseCase,
     CancelJobUseCase,

@@ -26,7 +26,7 @@ const GAUGES = {
   jobs_active_with_token: ['Active jobs of this coordinator that have a task token', []],
   jobs_active_without_token: ['Active jobs of this coordinator without a task token', []],
   batches_running: ['Batches in hand', []],
-  batches_over_twice_ttl: ['Running batches of the fleet without a heartbeat for more than twice their TTL: must be 0', []],
+  batches_overdue: ['Running batches of the fleet that were silent for more than their TTL and a minute: must be 0', []],
   worker_pool_threads: ['Threads that are ready', []],
   worker_pool_busy: ['Transfers in hand', []],
   worker_pool_reading: ['Sources being read that send', []],
