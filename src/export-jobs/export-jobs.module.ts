@@ -9,6 +9,7 @@ import { HeartbeatOrchestratorLifecycle } from './adapters/heartbeat-orchestrato
 import { S3JobResultsAdapter } from './adapters/s3/s3-job-results.adapter.js';
 import { SdkStepFunctionsAdapter } from './adapters/sdk-step-functions.adapter.js';
 import { CancelJobUseCase } from './application/cancel-job.use-case.js';
+import { CommandEndsService } from './application/command-ends.service.js';
 import { CountBatchEndUseCase } from './application/count-batch-end.use-case.js';
 import { CompleteJobUseCase } from './application/complete-job.use-case.js';
 import { HeartbeatOrchestratorService } from './application/heartbeat-orchestrator.service.js';
@@ -91,6 +92,7 @@ import { TaskHeartbeatService } from './application/task-heartbeat.service.js';
         metrics: Metrics,
       ) => new RepairJobUseCase(repair, { batches, coordinators, counter, completeJob, clock, logger, metrics }),
     },
+    CommandEndsService,
     JobCareService,
     {
       provide: HeartbeatOrchestratorService,

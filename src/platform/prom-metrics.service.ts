@@ -5,15 +5,15 @@ import { Metrics, type MetricLabels } from '../shared/index.js';
 
 /** Every metric of the service: its name, what it says, and its labels (small closed sets, never ids). */
 const COUNTERS = {
-  heartbeat_sent_total: ['Task heartbeats sent', []],
+  heartbeat_sent_total: ['Task heartbeats sent and answered: those accepted and those not accepted together', []],
   heartbeat_success_total: ['Task heartbeats accepted', []],
   heartbeat_failure_total: ['Task heartbeats not accepted', ['reason']],
   stepfunctions_timeout_total: ['Dead tokens whose last accepted heartbeat was older than HeartbeatSeconds', []],
   executions_gone_total: ['Jobs whose execution was found gone', []],
   settle_failure_total: ['Answers that Step Functions did not take for a task token', ['reason']],
-  jobs_total: ['Jobs that ended', ['status']],
+  jobs_total: ['Jobs that ended, by commands, too', ['status']],
   jobs_stalled_total: ['Jobs given up because nothing of them moved', []],
-  tasks_total: ['Tasks that ended', ['outcome', 'code']],
+  tasks_total: ['Tasks that ended here; after a cancel, or under a lost lease, more than jobs count', ['outcome', 'code']],
   task_tries_total: ['Tries of tasks, retries included', ['outcome', 'code']],
   bytes_total: ['Bytes of ended tasks', []],
   coordinator_heartbeats_total: ['Heartbeats of this coordinator to the fleet', ['outcome']],

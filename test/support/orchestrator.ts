@@ -1,3 +1,4 @@
+import { CommandEndsService } from '../../src/export-jobs/application/command-ends.service.js';
 import { HeartbeatOrchestratorService } from '../../src/export-jobs/application/heartbeat-orchestrator.service.js';
 import { JobCareService } from '../../src/export-jobs/application/job-care.service.js';
 import type { LiveCoordinatorsPort } from '../../src/export-jobs/application/live-coordinators.port.js';
@@ -40,7 +41,13 @@ export function anOrchestrator() {
     const limits = { repairAfterMs: REPAIR_AFTER_MS, stallTimeoutMs: STALL_TIMEOUT_MS };
     const settings = { heartbeatEnabled, heartbeatIntervalMs: INTERVAL_MS, ...limits };
     const services = { batches, coordinators: fleet, counter, completeJob, clock, logger, metrics };
-    const care = new JobCareService(completeJob, new RepairJobUseCase(limits, services), topUpJob, logger);
+    const care = new JobCareService(
+      completeJob,
+      new RepairJobUseCase(limits, services),
+      topUpJob,
+      new CommandEndsService(jobs, logger, metrics),
+      logger,
+    );
     return new HeartbeatOrchestratorService(settings, jobs, fleet, heartbeats, care, window, clock, logger, metrics);
   };
 

@@ -27,6 +27,8 @@ export interface HeartbeatTurn {
 
 interface Look {
   active: number;
+  /** Of all active jobs, whoever beats them. */
+  activeIds: Set<string>;
   /** Of the active ones: those whose batches are run. A job whose list is read, or which is being answered, takes no batches. */
   downloading: number;
   mine: ExportJobEntity[];
@@ -191,7 +193,7 @@ export class HeartbeatOrchestratorService {
     const late = limitMs === Infinity ? [] : [this.clock.sleep(limitMs, inTime.signal).then(() => 'late' as const)];
     const outcome = await Promise.race([this.looking, ...late]);
     inTime.abort();
-    const known = this.lastLook ?? { active: 0, downloading: 0, mine: [] };
+    const known = this.lastLook ?? { active: 0, activeIds: new Set(), downloading: 0, mine: [] };
     if (outcome === 'done') return known;
     const mine = fresh.over(known.mine);
     this.seen.meet(mine, this.clock.monotonicMs());
@@ -209,6 +211,8 @@ export class HeartbeatOrchestratorService {
       this.heartbeats.fresh.noteLook(look.mine, lookAt, this.settings.heartbeatIntervalMs);
       this.seen.look(this.heartbeats.fresh.over(look.mine), this.clock.monotonicMs());
       this.lastLook = look;
+      for (const { jobId } of this.heartbeats.fresh.list()) look.activeIds.add(jobId);
+      this.care.noteLook(look.activeIds, (jobId) => this.isMine(jobId));
       this.window.noteDownloadingJobs(look.downloading);
       return 'done';
     } catch (error) {
@@ -219,15 +223,21 @@ export class HeartbeatOrchestratorService {
   private async look(): Promise<Look> {
     const coordinators = this.coordinators.list();
     const mine: ExportJobEntity[] = [];
+    const activeIds = new Set<string>();
     let active = 0;
     let downloading = 0;
     for await (const { status, jobIds } of this.jobs.listActive(ACTIVE_STATUSES)) {
       active += jobIds.length;
+      for (const jobId of jobIds) activeIds.add(jobId);
       if (status === 'DOWNLOADING') downloading += jobIds.length;
-      const owned = jobIds.filter((jobId) => ownerOf(jobId, coordinators) === this.coordinators.self);
+      const owned = jobIds.filter((jobId) => this.isMine(jobId, coordinators));
       mine.push(...(await this.jobs.findMany(owned)));
     }
-    return { active, downloading, mine };
+    return { active, activeIds, downloading, mine };
+  }
+
+  private isMine(jobId: string, coordinators = this.coordinators.list()): boolean {
+    return ownerOf(jobId, coordinators) === this.coordinators.self;
   }
 
   private beginFinish(job: ExportJobEntity): boolean {

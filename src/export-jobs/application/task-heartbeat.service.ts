@@ -144,7 +144,7 @@ export class TaskHeartbeatService {
 
   private async send(job: ExportJobEntity, taskToken: string, turn: TurnAnswers): Promise<TokenAnswer> {
     const sentAtIso = this.clock.nowIso();
-    const answer = await this.call(taskToken);
+    const answer = await this.call(taskToken, job.status === 'FINALIZING');
     switch (answer.kind) {
       case 'accepted':
         this.logger.debug('Task heartbeat accepted', { jobId: job.jobId, progress: JobStateVO.of(job).progress });
@@ -170,17 +170,22 @@ export class TaskHeartbeatService {
     return answer;
   }
 
-  private async call(taskToken: string): Promise<TokenAnswer> {
+  /** @param isAnswered its job is being answered: that the token is gone then is the echo of our own answer */
+  private async call(taskToken: string, isAnswered = false): Promise<TokenAnswer> {
     const sentAt = this.clock.monotonicMs();
-    this.metrics.increment('heartbeat_sent_total');
-    const answer = await this.stepFunctions.sendHeartbeat(taskToken);
-    this.metrics.observe('heartbeat_duration_seconds', (this.clock.monotonicMs() - sentAt) / 1_000);
-    if (answer.kind === 'accepted') {
-      this.metrics.increment('heartbeat_success_total');
-      this.acceptedAt.set(taskToken, sentAt);
-    } else if (answer.kind !== 'gone') this.metrics.increment('heartbeat_failure_total', { reason: answer.kind });
-    // Gone is counted where it is known whether the job was still waiting for its token.
-    return answer;
+    let outcome: TokenAnswer['kind'] | 'unknown' = 'unknown';
+    try {
+      const answer = await this.stepFunctions.sendHeartbeat(taskToken);
+      outcome = answer.kind;
+      if (answer.kind === 'accepted') this.acceptedAt.set(taskToken, sentAt);
+      return answer;
+    } finally {
+      // All of it at once: who collects while a beat is under way must not see one that neither succeeded nor failed.
+      this.metrics.observe('heartbeat_duration_seconds', (this.clock.monotonicMs() - sentAt) / 1_000);
+      this.metrics.increment('heartbeat_sent_total');
+      if (outcome === 'accepted') this.metrics.increment('heartbeat_success_total');
+      else this.metrics.increment('heartbeat_failure_total', { reason: outcome === 'gone' && isAnswered ? 'answered' : outcome });
+    }
   }
 
   private async onGone(job: ExportJobEntity, taskToken: string, code: string): Promise<void> {
@@ -192,7 +197,6 @@ export class TaskHeartbeatService {
     // So it is when the job was answered between the look and its slot: nothing is cancelled then, and nothing counted.
     if (!(await this.cancelJob.cancelDead(job.jobId, job.run, taskToken))) return;
     this.metrics.increment('executions_gone_total');
-    this.metrics.increment('heartbeat_failure_total', { reason: 'gone' });
     const limitS = this.settings.stateMachineHeartbeatS;
     if (limitS !== undefined && lastAccepted !== undefined && this.clock.monotonicMs() - lastAccepted > limitS * 1_000)
       this.metrics.increment('stepfunctions_timeout_total');
