@@ -1,7 +1,6 @@
-import { monitorEventLoopDelay } from 'node:perf_hooks';
-import { Injectable } from '@nestjs/common';
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { Metrics, type MetricLabels } from '../shared/index.js';
+import { LoopDelay } from './loop-delay.js';
 
 /** Every metric of the service: its name, what it says, and its labels (small closed sets, never ids). */
 const COUNTERS = {
@@ -44,15 +43,13 @@ const HISTOGRAMS = {
 const BUCKETS_S = [0.005, 0.025, 0.1, 0.25, 1, 2.5, 10, 60, 300, 1_800];
 
 /** The Prometheus registry behind `Metrics`, and the main loop's delay. */
-@Injectable()
 export class PromMetricsService extends Metrics {
   private readonly registry = new Registry();
   private readonly counters = new Map<string, Counter>();
   private readonly gauges = new Map<string, Gauge>();
   private readonly histograms = new Map<string, Histogram>();
-  private readonly loopDelay = monitorEventLoopDelay({ resolution: 10 });
 
-  constructor() {
+  constructor(loopDelay = new LoopDelay()) {
     super();
     const registers = [this.registry];
     for (const [name, [help, labelNames]] of Object.entries(COUNTERS))
@@ -61,15 +58,15 @@ export class PromMetricsService extends Metrics {
       this.gauges.set(name, new Gauge({ name, help, labelNames, registers }));
     for (const [name, [help, labelNames]] of Object.entries(HISTOGRAMS))
       this.histograms.set(name, new Histogram({ name, help, labelNames, buckets: BUCKETS_S, registers }));
-    this.loopDelay.enable();
-    const lag = (quantile: string) => this.loopDelay.percentile(Number(quantile) * 100) / 1e9;
+    const quantiles = ['0.5', '0.99'];
     const loopLag = new Gauge({
       name: 'event_loop_lag_seconds',
-      help: 'Delay of the main loop since start',
+      help: 'Delay of the main loop since the last collection',
       labelNames: ['quantile'],
       registers,
       collect: () => {
-        for (const quantile of ['0.5', '0.99']) loopLag.set({ quantile }, lag(quantile));
+        const delaysMs = loopDelay.read(...quantiles.map((quantile) => Number(quantile) * 100));
+        for (const [index, quantile] of quantiles.entries()) loopLag.set({ quantile }, (delaysMs[index] ?? 0) / 1_000);
       },
     });
   }
