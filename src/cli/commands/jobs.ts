@@ -43,6 +43,6 @@ async function listJobs(cli: Cli, { status, limit, json }: JobsOptions): Promise
       cli.terminal.out(table(columns, rows));
     }
     const count = found.length === 0 ? 'No active jobs' : `${found.length} active ${found.length === 1 ? 'job' : 'jobs'}`;
-    cli.tell(`${count}. ${await fleetLine(services)} Ended jobs are not listed: ${COMMAND} job <id> shows one.`);
+    cli.tell(`${count}. Ended jobs are not listed: ${COMMAND} job <id> shows one. ${await fleetLine(services)}`);
   });
 }

@@ -1,5 +1,7 @@
 export { PollLoop, type Pace, type PollLoopOptions } from './poll-loop.js';
 export {
+  MAX_MESSAGE_BYTES,
+  messageBytes,
   VisibilityPort,
   type OutgoingMessage,
   type ReceivedMessage,

@@ -132,7 +132,7 @@ describe('jobs and job', () => {
   it('lists the active jobs as a table, and says that ended ones are not there', async () => {
     const { stdout, stderr } = await run(['jobs']);
     expect(stdout).toMatch(/^JOB {4}STATUS .*\njob-1 {2}DOWNLOADING +6 +10 +1 +1\.5 KB/);
-    expect(stderr).toContain('1 active job. 2 coordinators live. Ended jobs are not listed');
+    expect(stderr).toMatch(/^1 active job\. Ended jobs are not listed: .* 2 coordinators live\.\n$/);
   });
 
   it('says that nobody runs them, and lists them when that cannot be known', async () => {
