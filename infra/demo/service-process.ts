@@ -53,7 +53,7 @@ export class ServiceProcess {
     );
   }
 
-  /** 99th percentile of the main loop's delay since its start, in milliseconds. */
+  /** 99th percentile of the main loop's delay in milliseconds: since its start, because nobody else collects. */
   async mainLoopDelayP99Ms(signal: AbortSignal): Promise<number> {
     const url = /"url":"([^"]+)"[^\n]*"msg":"HTTP server listening"/.exec(await this.log())?.[1];
     if (url === undefined) throw new DemoError('The service did not log where it listens');

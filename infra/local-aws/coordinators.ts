@@ -46,7 +46,10 @@ export class Coordinators {
       await sleep(50);
     }
     child.once('exit', (code, cause) => {
-      if (!this.stopping) this.report(`Coordinator ${pid} ended (${cause ?? `exit code ${code}`}); everything else goes on.`);
+      if (this.stopping) return;
+      const live = this.children.size;
+      const left = live === 0 ? 'No coordinator lives: jobs wait until one is started' : `${live} of them live, and go on`;
+      this.report(`Coordinator ${pid} ended (${cause ?? `exit code ${code}`}). ${left}.`);
     });
     return { pid, url, healthUrl };
   }

@@ -59,6 +59,7 @@ export function asText(
     ['Jobs queue', resources.jobsQueueUrl],
     ['Bucket', resources.bucket],
     ['State machine', resources.stateMachineArn],
+    ['Coordinators', coordinators.length === 0 ? 'none: jobs wait until one is started' : `${coordinators.length} live`],
     ...coordinators.map(({ healthUrl, pid }): [string, string] => ['Coordinator', `${healthUrl} (pid ${pid})`]),
   ];
   const kept =

@@ -4,6 +4,7 @@ import type { QueueDefinition } from '../resources.js';
 import { bodyOf, errorReply, Gateway, jsonReply, type ApiCall, type ApiReply, type Forward, type JsonObject } from './gateway.js';
 import type { FaultRules } from './gateway-faults.js';
 import type { RequestLog, RequestRecord } from './request-log.js';
+import { allowAllOfUnicode } from './sqs-characters.js';
 
 export interface SqsOptions {
   port?: number;
@@ -18,9 +19,10 @@ export interface SqsEndpoint {
 
 /**
  * fauxqs behind the gateway, which adds what it lacks: the limit on how long a message can be held, and polls that end with
- * their client. Messages live in memory.
+ * their client. Messages live in memory, and may hold what SQS allows.
  */
 export async function startSqs({ port, log, faults }: SqsOptions): Promise<SqsEndpoint> {
+  await allowAllOfUnicode();
   const app = buildApp({ logger: false });
   const upstream = await app.listen({ host: '127.0.0.1', port: 0 });
   try {

@@ -84,8 +84,8 @@ import { BatchRecordsModule } from './batch-records.module.js';
     {
       provide: ValidateLeasesQuery,
       inject: [CONFIGURATION, BatchRepositoryPort, Clock],
-      useFactory: ({ batches: { ttlMs } }: Configuration, batches: BatchRepositoryPort, clock: Clock) =>
-        new ValidateLeasesQuery({ ttlMs }, batches, clock),
+      useFactory: ({ batches: { heartbeatIntervalMs, ttlMs } }: Configuration, batches: BatchRepositoryPort, clock: Clock) =>
+        new ValidateLeasesQuery({ heartbeatIntervalMs, ttlMs }, batches, clock),
     },
     {
       provide: PreviewReclaimQuery,

@@ -8,6 +8,8 @@ import { namingErrors } from './cli-error.js';
 import { StderrLogger } from './stderr-logger.js';
 
 class NoMetrics extends Metrics {
+  override readonly isCollected = false;
+
   increment(): void {}
   gauge(): void {}
   observe(): void {}

@@ -14,7 +14,9 @@ import {
   JobResultsPort,
   JobStateRepositoryPort,
   ReopenJobUseCase,
+  StuckFinishesQuery,
 } from '../export-jobs/index.js';
+import { FleetViewQuery } from '../fleet/index.js';
 import { AwsClients } from '../platform/index.js';
 import { SqsQueue } from '../platform/sqs/index.js';
 import { Clock } from '../shared/index.js';
@@ -34,6 +36,8 @@ export interface Services {
   reclaims: Pick<ReclaimHistoryPort, 'ofJob' | 'recent'>;
   staleMonitor: Pick<StaleMonitorQuery, 'list'>;
   validateLeases: Pick<ValidateLeasesQuery, 'list'>;
+  stuckFinishes: Pick<StuckFinishesQuery, 'list'>;
+  fleet: Pick<FleetViewQuery, 'look' | 'watch'>;
   clients: Pick<AwsClients, 's3' | 'stepFunctions'>;
   settings: Configuration['exports'];
   reclaimIntervalMs: number;
@@ -58,6 +62,8 @@ export async function openServices(): Promise<Services> {
     reclaims: app.get<ReclaimHistoryPort>(ReclaimHistoryPort),
     staleMonitor: app.get(StaleMonitorQuery),
     validateLeases: app.get(ValidateLeasesQuery),
+    stuckFinishes: app.get(StuckFinishesQuery),
+    fleet: app.get(FleetViewQuery),
     clients,
     settings,
     reclaimIntervalMs: reclaim.intervalMs,

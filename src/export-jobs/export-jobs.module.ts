@@ -9,6 +9,7 @@ import { HeartbeatOrchestratorLifecycle } from './adapters/heartbeat-orchestrato
 import { S3JobResultsAdapter } from './adapters/s3/s3-job-results.adapter.js';
 import { SdkStepFunctionsAdapter } from './adapters/sdk-step-functions.adapter.js';
 import { CancelJobUseCase } from './application/cancel-job.use-case.js';
+import { CommandEndsService } from './application/command-ends.service.js';
 import { CountBatchEndUseCase } from './application/count-batch-end.use-case.js';
 import { CompleteJobUseCase } from './application/complete-job.use-case.js';
 import { HeartbeatOrchestratorService } from './application/heartbeat-orchestrator.service.js';
@@ -23,6 +24,7 @@ import { RepairJobUseCase } from './application/repair-job.use-case.js';
 import { ReopenJobUseCase } from './application/reopen-job.use-case.js';
 import { SettleTokenService } from './application/settle-token.service.js';
 import { StepFunctionsPort } from './application/step-functions.port.js';
+import { StuckFinishesQuery } from './application/stuck-finishes.query.js';
 import { TopUpJobUseCase } from './application/top-up-job.use-case.js';
 import { TaskHeartbeatService } from './application/task-heartbeat.service.js';
 
@@ -62,6 +64,7 @@ import { TaskHeartbeatService } from './application/task-heartbeat.service.js';
     },
     TopUpJobUseCase,
     CountBatchEndUseCase,
+    StuckFinishesQuery,
     {
       provide: TaskHeartbeatService,
       inject: [CONFIGURATION, StepFunctionsPort, JobStateRepositoryPort, CancelJobUseCase, Clock, AppLogger, Metrics],
@@ -89,6 +92,7 @@ import { TaskHeartbeatService } from './application/task-heartbeat.service.js';
         metrics: Metrics,
       ) => new RepairJobUseCase(repair, { batches, coordinators, counter, completeJob, clock, logger, metrics }),
     },
+    CommandEndsService,
     JobCareService,
     {
       provide: HeartbeatOrchestratorService,
@@ -134,6 +138,7 @@ import { TaskHeartbeatService } from './application/task-heartbeat.service.js';
     JobResultsPort,
     JobCounterService,
     SettleTokenService,
+    StuckFinishesQuery,
     CompleteJobUseCase,
     CountBatchEndUseCase,
     CancelJobUseCase,

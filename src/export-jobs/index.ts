@@ -15,6 +15,7 @@ export { ReopenJobUseCase } from './application/reopen-job.use-case.js';
 export { JobStateRepositoryPort, type NewJob } from './application/job-state-repository.port.js';
 export { LiveCoordinatorsPort } from './application/live-coordinators.port.js';
 export { SettleTokenService } from './application/settle-token.service.js';
+export { StuckFinishesQuery } from './application/stuck-finishes.query.js';
 export { StepFunctionsPort, type TokenAnswer } from './application/step-functions.port.js';
 export { TaskHeartbeatService } from './application/task-heartbeat.service.js';
 export { TopUpJobUseCase } from './application/top-up-job.use-case.js';

@@ -3,9 +3,8 @@ import { Module } from '@nestjs/common';
 import { BatchesModule } from '../batches/batches.module.js';
 import { BatchWorkService } from '../batches/index.js';
 import { CONFIGURATION, packageVersion, type Configuration } from '../config/index.js';
-import { AwsClients, Lifecycle } from '../platform/index.js';
+import { Lifecycle } from '../platform/index.js';
 import { AppLogger, Clock, Metrics } from '../shared/index.js';
-import { DynamoDbCoordinatorRegistryAdapter } from './adapters/dynamo-db-coordinator-registry.adapter.js';
 import { ProcessVitalsAdapter } from './adapters/process-vitals.adapter.js';
 import { CoordinatorHeartbeatService } from './application/coordinator-heartbeat.service.js';
 import { CoordinatorRegistryPort } from './application/coordinator-registry.port.js';
@@ -17,12 +16,6 @@ import { FleetRecordsModule } from './fleet-records.module.js';
 @Module({
   imports: [FleetRecordsModule, BatchesModule],
   providers: [
-    {
-      provide: CoordinatorRegistryPort,
-      inject: [AwsClients, CONFIGURATION, Clock, AppLogger],
-      useFactory: ({ dynamoDb }: AwsClients, { tables }: Configuration, clock: Clock, logger: AppLogger) =>
-        new DynamoDbCoordinatorRegistryAdapter(dynamoDb, tables.coordinators, clock, logger),
-    },
     {
       provide: CoordinatorVitalsPort,
       inject: [Lifecycle],

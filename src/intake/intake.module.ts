@@ -25,6 +25,7 @@ import { S3DestinationAdapter } from './adapters/s3-destination.adapter.js';
 import { JobHandOn } from './adapters/job-hand-on.js';
 import { S3SegmentWriterAdapter } from './adapters/s3-segment-writer.adapter.js';
 import { SpoolingManifestAdapter } from './adapters/spooling-manifest.adapter.js';
+import { SpoolSweep } from './adapters/spool-folders.js';
 import { SqsDeadLetterAdapter } from './adapters/sqs-dead-letter.adapter.js';
 import { AcceptJobUseCase } from './application/accept-job.use-case.js';
 import { DeadLetterPort } from './application/dead-letter.port.js';
@@ -55,6 +56,7 @@ const INTAKE_CAPACITY = Symbol('IntakeCapacity');
         );
       },
     },
+    { provide: SpoolSweep, inject: [AppLogger], useFactory: (logger: AppLogger) => new SpoolSweep(tmpdir(), logger) },
     { provide: SegmentWriterPort, inject: [AwsClients], useFactory: ({ s3 }: AwsClients) => new S3SegmentWriterAdapter(s3) },
     {
       provide: DeadLetterPort,

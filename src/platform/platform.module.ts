@@ -21,7 +21,7 @@ import { PromMetricsService } from './prom-metrics.service.js';
       useFactory: (configuration: Configuration) =>
         PinoLoggerService.create({ level: configuration.logLevel, coordinatorId: configuration.coordinatorId }),
     },
-    PromMetricsService,
+    { provide: PromMetricsService, useFactory: () => new PromMetricsService() },
     { provide: Metrics, useExisting: PromMetricsService },
     {
       provide: AwsClients,

@@ -1,19 +1,18 @@
-import { monitorEventLoopDelay } from 'node:perf_hooks';
-import { Injectable } from '@nestjs/common';
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { Metrics, type MetricLabels } from '../shared/index.js';
+import { LoopDelay } from './loop-delay.js';
 
 /** Every metric of the service: its name, what it says, and its labels (small closed sets, never ids). */
 const COUNTERS = {
-  heartbeat_sent_total: ['Task heartbeats sent', []],
+  heartbeat_sent_total: ['Task heartbeats sent and answered: those accepted and those not accepted together', []],
   heartbeat_success_total: ['Task heartbeats accepted', []],
   heartbeat_failure_total: ['Task heartbeats not accepted', ['reason']],
   stepfunctions_timeout_total: ['Dead tokens whose last accepted heartbeat was older than HeartbeatSeconds', []],
   executions_gone_total: ['Jobs whose execution was found gone', []],
   settle_failure_total: ['Answers that Step Functions did not take for a task token', ['reason']],
-  jobs_total: ['Jobs that ended', ['status']],
+  jobs_total: ['Jobs that ended, by commands, too', ['status']],
   jobs_stalled_total: ['Jobs given up because nothing of them moved', []],
-  tasks_total: ['Tasks that ended', ['outcome', 'code']],
+  tasks_total: ['Tasks that ended here; after a cancel, or under a lost lease, more than jobs count', ['outcome', 'code']],
   task_tries_total: ['Tries of tasks, retries included', ['outcome', 'code']],
   bytes_total: ['Bytes of ended tasks', []],
   coordinator_heartbeats_total: ['Heartbeats of this coordinator to the fleet', ['outcome']],
@@ -26,7 +25,7 @@ const GAUGES = {
   jobs_active_with_token: ['Active jobs of this coordinator that have a task token', []],
   jobs_active_without_token: ['Active jobs of this coordinator without a task token', []],
   batches_running: ['Batches in hand', []],
-  batches_over_twice_ttl: ['Running batches of the fleet without a heartbeat for more than twice their TTL: must be 0', []],
+  batches_overdue: ['Running batches of the fleet that were silent for more than their TTL and a minute: must be 0', []],
   worker_pool_threads: ['Threads that are ready', []],
   worker_pool_busy: ['Transfers in hand', []],
   worker_pool_reading: ['Sources being read that send', []],
@@ -44,15 +43,13 @@ const HISTOGRAMS = {
 const BUCKETS_S = [0.005, 0.025, 0.1, 0.25, 1, 2.5, 10, 60, 300, 1_800];
 
 /** The Prometheus registry behind `Metrics`, and the main loop's delay. */
-@Injectable()
 export class PromMetricsService extends Metrics {
   private readonly registry = new Registry();
   private readonly counters = new Map<string, Counter>();
   private readonly gauges = new Map<string, Gauge>();
   private readonly histograms = new Map<string, Histogram>();
-  private readonly loopDelay = monitorEventLoopDelay({ resolution: 10 });
 
-  constructor() {
+  constructor(loopDelay = new LoopDelay()) {
     super();
     const registers = [this.registry];
     for (const [name, [help, labelNames]] of Object.entries(COUNTERS))
@@ -61,15 +58,15 @@ export class PromMetricsService extends Metrics {
       this.gauges.set(name, new Gauge({ name, help, labelNames, registers }));
     for (const [name, [help, labelNames]] of Object.entries(HISTOGRAMS))
       this.histograms.set(name, new Histogram({ name, help, labelNames, buckets: BUCKETS_S, registers }));
-    this.loopDelay.enable();
-    const lag = (quantile: string) => this.loopDelay.percentile(Number(quantile) * 100) / 1e9;
+    const quantiles = ['0.5', '0.99'];
     const loopLag = new Gauge({
       name: 'event_loop_lag_seconds',
-      help: 'Delay of the main loop since start',
+      help: 'Delay of the main loop since the last collection',
       labelNames: ['quantile'],
       registers,
       collect: () => {
-        for (const quantile of ['0.5', '0.99']) loopLag.set({ quantile }, lag(quantile));
+        const delaysMs = loopDelay.read(...quantiles.map((quantile) => Number(quantile) * 100));
+        for (const [index, quantile] of quantiles.entries()) loopLag.set({ quantile }, (delaysMs[index] ?? 0) / 1_000);
       },
     });
   }

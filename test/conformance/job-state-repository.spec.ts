@@ -271,6 +271,23 @@ describeJobRepositories((create) => {
       expect(writtenJob(await jobs.reopen(row, nothing))).not.toHaveProperty('resultsNotWritten');
     });
 
+    it('lets one coordinator count what a command has ended, and none what is counted', async () => {
+      await job.finalizing();
+      await expect(jobs.claimUncounted(jobId, 1)).resolves.toEqual(REFUSED);
+      const row = writtenJob(await jobs.end(jobId, 1, anOutcome(), { callback: 'success', uncounted: true }));
+      expect(row.uncounted).toBe(true);
+      await expect(jobs.claimUncounted(jobId, 2)).resolves.toEqual(REFUSED);
+      expect(writtenJob(await jobs.claimUncounted(jobId, 1))).not.toHaveProperty('uncounted');
+      await expect(jobs.claimUncounted(jobId, 1)).resolves.toEqual(REFUSED);
+    });
+
+    it('forgets with a reopening that the former end was not counted', async () => {
+      await job.finalizing();
+      const row = writtenJob(await jobs.end(jobId, 1, anOutcome(), { callback: 'success', uncounted: true }));
+      const nothing = { completed: 0, bytes: 0, endedBatches: new Set<number>(), batchProgress: new Map() };
+      expect(writtenJob(await jobs.reopen(row, nothing))).not.toHaveProperty('uncounted');
+    });
+
     it('keeps that an outcome is partial', async () => {
       const outcome = anOutcome({ partial: true });
       expect(writtenJob(await jobs.beginFinalizing(await job.downloading(), outcome)).outcome).toEqual(outcome);

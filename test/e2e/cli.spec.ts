@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { deferred } from '../support/deferred.js';
+import type { ExportService } from '../support/export-service.js';
 import { eventually } from '../support/local-aws.js';
 import { CommandProcess } from './command-process.js';
 import { ExportFixture } from './export-fixture.js';
@@ -18,11 +19,12 @@ interface JobJson {
 
 describe('the export-worker command', () => {
   let fixture: ExportFixture;
+  let service: ExportService;
   let folder: string;
 
   beforeAll(async () => {
     fixture = await ExportFixture.start();
-    await fixture.startService({ BATCH_HEARTBEAT_INTERVAL_MS: '200' });
+    service = await fixture.startService({ BATCH_HEARTBEAT_INTERVAL_MS: '200', STEP_FUNCTIONS_HEARTBEAT_INTERVAL_MS: '1000' });
     folder = await mkdtemp(join(tmpdir(), 'cli-spec-'));
   });
   afterAll(async () => {
@@ -128,6 +130,9 @@ describe('the export-worker command', () => {
     expect([again.code, again.stderr]).toEqual([0, `Job ${jobId} had been cancelled before\n`]);
     expect((await run(['watch', jobId])).code).toBe(1);
     open();
+    // Nobody collects the metrics of a command, or keeps its log.
+    await eventually(() => service.events().some((event) => event.jobId === jobId && event.by === 'command'));
+    expect(await (await fetch(`${service.url}/metrics`)).text()).toContain('jobs_total{status="CANCELLED"} 1');
   });
 
   it('detaches from a job on Ctrl-C and says how to follow it again', async () => {

@@ -52,6 +52,24 @@ describe('the jobs queue', () => {
     expect(await deadLetter()).toMatchObject({ body: 'this is no JSON', reason: expect.stringContaining('not JSON') as unknown });
   });
 
+  it('puts garbage of 1 MiB there too, cut so that it has room for the reason', async () => {
+    await fixture.sendJobMessage('garbage '.repeat(131_072));
+    const { body, reason } = await deadLetter();
+    expect(reason).toContain('not JSON');
+    expect([body.startsWith('garbage garbage'), body.length > 1_048_000]).toEqual([true, true]);
+    expect(service.said('A copy of the job message is on the dead-letter queue')).toBe(true);
+  });
+
+  it('reads a message that begins with a byte order mark, and inline files whose keys hold emoji', async () => {
+    const message = { jobId: 'with-bom', exportId: 'export-1', userId: 'user-1', source: { files: fixture.smallFiles(1, 'bom') } };
+    await fixture.sendJobMessage(`\uFEFF${JSON.stringify(message)}`);
+    await fixture.jobIn('with-bom', 'COMPLETED');
+    const files = [{ url: fixture.origin.file('/party', 'x'), key: 'fotos/🎉.jpg' }];
+    const { arn, jobId } = await fixture.startExecution({ source: { files } });
+    expect((await fixture.ended(arn)).status).toBe('SUCCEEDED');
+    expect(await fixture.fileKeys(jobId)).toEqual(['fotos/🎉.jpg']);
+  });
+
   it('fails a job whose manifest is broken with line and reason, before any download', async () => {
     const url = fixture.origin.file('/never-asked', 'x');
     const manifest = fixture.origin.file('/broken.jsonl', `{"url":"${url}","key":"a"}\n{"url":"${url}","key":"../b"}\n`);

@@ -37,6 +37,15 @@ async function startJob(): Promise<{ arn: string; jobId: string; gate: ReturnTyp
   return { ...execution, gate };
 }
 
+/** Its TTL and a minute after the death of its holder. */
+async function untilOverdue(holderId: string): Promise<void> {
+  const validated = await eventually(async () => {
+    const result = await run('validate');
+    return result.stdout.includes(holderId) ? result : undefined;
+  });
+  expect(validated.code).toBe(1);
+}
+
 it('A batch whose holder is killed is seen going stale, found overdue, reclaimed by command, and remembered; its job ends exactly', async () => {
   fixture = await ExportFixture.start(QUEUES);
   const holder = await fixture.startService(ENVIRONMENT);
@@ -56,11 +65,16 @@ it('A batch whose holder is killed is seen going stale, found overdue, reclaimed
     return monitor.counts.stale === 1 ? monitor : undefined;
   });
   expect(stale.batches).toMatchObject([{ jobId, batchNo: 0, heldBy: holderId, state: 'stale' }]);
-  const overdue = await eventually(async () => {
+  // It counts as living for three heartbeat intervals after its last one.
+  const nobody = await eventually(async () => {
     const validated = await run('validate');
     return validated.code === 1 ? validated : undefined;
   });
-  expect(overdue.stdout).toContain(holderId);
+  expect(nobody).toMatchObject({
+    stderr: expect.stringContaining(`No coordinator lives (silent: ${holderId}), and 1 active job waits`),
+  });
+  expect((await run('jobs')).stderr).toContain('No coordinator lives (1 silent)');
+  await untilOverdue(holderId);
 
   const preview = await run('reclaim', '--dry-run');
   expect(preview.stdout).toMatch(new RegExp(`${jobId} +0 +download +${holderId} .*requeued, attempt 1`));
@@ -88,7 +102,7 @@ it('A batch whose holder is killed is seen going stale, found overdue, reclaimed
   await eventually(async () => (await json<ReclaimRecord[]>('history')).length === 1);
   expect(await json<ReclaimRecord[]>('history')).toEqual(remembered);
   expect(await run('validate')).toMatchObject({ code: 0, stdout: '' });
-  expect(await run('stale')).toMatchObject({ code: 0, stdout: '', stderr: 'No running batches\n' });
+  expect(await run('stale')).toMatchObject({ code: 0, stdout: '', stderr: 'No running batches. 1 coordinator lives (1 silent).\n' });
 });
 
 it('A service that reclaims writes the same history, also when a reply is lost, and its gauge of what is overdue', async () => {
@@ -97,21 +111,20 @@ it('A service that reclaims writes the same history, also when a reply is lost, 
   const { arn, jobId, gate } = await startJob();
   await holder.kill();
   gate.resolve();
-  await eventually(async () => (await run('validate')).code === 1);
+  await untilOverdue(String(holder.coordinatorId));
   // The SDK's retry meets what it has written: one line all the same.
   const { reclaimsTable } = fixture.aws.resources;
   const ofHistory = (body: unknown) => (body as { TableName?: string }).TableName === reclaimsTable;
   fixture.aws.faults.add({ service: 'dynamodb', operation: 'PutItem', when: ofHistory, times: 1, action: { kind: 'drop-reply' } });
-  const reclaimer = await fixture.startService({ ...ENVIRONMENT, RECLAIM_ENABLED: 'true' });
-  expect(await (await fetch(`${reclaimer.url}/metrics`)).text()).toMatch(/\nbatches_over_twice_ttl 1\n/);
+  // It tells so as soon as it has watched for four heartbeat intervals, and until the turn after that which takes the batch.
+  const reclaimer = await fixture.startService({ ...ENVIRONMENT, RECLAIM_ENABLED: 'true', RECLAIM_INTERVAL_MS: '3000' });
+  await eventually(async () => (await reclaimer.counted('batches_overdue')) === 1);
   expect((await fixture.ended(arn)).status).toBe('SUCCEEDED');
   const reclaimedBy = String(reclaimer.events().find((event) => event.coordinatorId !== undefined)?.coordinatorId);
   await eventually(async () => (await json<ReclaimRecord[]>('history', jobId)).length === 1);
   expect(await json<ReclaimRecord[]>('history', jobId)).toMatchObject([{ batchNo: 0, outcome: 'requeued', reclaimedBy }]);
   await eventually(async () => {
     const metrics = await (await fetch(`${reclaimer.url}/metrics`)).text();
-    return (
-      metrics.includes('\nbatches_over_twice_ttl 0\n') && metrics.includes('batches_reclaimed_total{type="download",outcome="requeued"} 1')
-    );
+    return metrics.includes('\nbatches_overdue 0\n') && metrics.includes('batches_reclaimed_total{type="download",outcome="requeued"} 1');
   });
 });

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { ExportService } from '../support/export-service.js';
 import { eventually } from '../support/local-aws.js';
+import { CommandProcess } from '../e2e/command-process.js';
 import { ExportFixture } from '../e2e/export-fixture.js';
 import { holdersOf, startGatedJob, type GatedJob } from '../e2e/gated-job.js';
 import { expectWholeJob } from '../e2e/whole-job.js';
@@ -65,11 +66,15 @@ describe('hosts whose clocks are 200 s apart', () => {
     const holds = (rows: typeof before) => rows.map(({ lockedBy, lockToken }) => [lockedBy, lockToken]);
     expect(holds(after)).toEqual(holds(before));
     expect(beats() - beatsBefore).toBeGreaterThanOrEqual(3);
+    const { NODE_OPTIONS: _itsClockIsRight, ...environment } = ENVIRONMENT;
+    const validated = await CommandProcess.start('src/cli/main.js', ['validate'], { ...fixture.aws.environment(), ...environment }).ended;
+    expect(validated).toMatchObject({ code: 0, stdout: '' });
     job.open();
     await expectWholeJob(fixture, job);
     for (const { lastError } of await rowsOf(job)) expect(lastError).toBeUndefined();
     for (const service of services.values()) {
       expect(await service.counted('batches_reclaimed_total')).toBe(0);
+      expect(await service.counted('batches_overdue')).toBe(0);
       expect(service.said('Stale batches found')).toBe(false);
     }
     for (let index = 0; index < FILES; index++) expect([index, job.hitsOf(index)]).toEqual([index, 1]);

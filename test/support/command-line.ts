@@ -1,5 +1,6 @@
 import type { ReclaimTurn } from '../../src/batches/index.js';
 import type { ExportJobEntity } from '../../src/export-jobs/index.js';
+import type { FleetCount } from '../../src/fleet/index.js';
 import { runCli } from '../../src/cli/program.js';
 import type { Services } from '../../src/cli/services.js';
 
@@ -34,6 +35,8 @@ export function aTurn(over: Partial<ReclaimTurn> = {}): ReclaimTurn {
   return { beginsLook: true, endsLook: true, ...counts, doubted: false, reclaims: [], ...over };
 }
 
+const FLEET: FleetCount = { live: ['coordinator-1', 'coordinator-2'], silent: [] };
+
 interface Sent {
   name: string;
   input: Record<string, unknown>;
@@ -58,6 +61,8 @@ export async function run(args: string[], services: Partial<Services> = {}) {
     reclaims: { ofJob: async () => [], recent: async () => [] },
     staleMonitor: { list: async () => ({ counts: { healthy: 0, late: 0, stale: 0 }, batches: [] }) },
     validateLeases: { list: async () => [] },
+    stuckFinishes: { list: async () => [] },
+    fleet: { look: async () => FLEET, watch: async () => FLEET },
     reopenJob: { reopen: async () => undefined },
     results: { loadRequest: async () => '' },
     jobsQueue: { send: async () => undefined },

@@ -71,6 +71,7 @@ export function anIntake({ heartbeatEnabled = true, maxBeatsPerSecond = Infinity
     deadLetters,
     destinations,
     capacity,
+    heartbeats,
   };
   /** What becomes of a message once its token is answered, where that is what is left to do. */
   const acceptAndAnswer = async (request: ExportRequest, signal: AbortSignal): Promise<'expand' | 'acknowledge'> => {

@@ -1,3 +1,4 @@
+import { CommandEndsService } from '../../src/export-jobs/application/command-ends.service.js';
 import { HeartbeatOrchestratorService } from '../../src/export-jobs/application/heartbeat-orchestrator.service.js';
 import { JobCareService } from '../../src/export-jobs/application/job-care.service.js';
 import type { LiveCoordinatorsPort } from '../../src/export-jobs/application/live-coordinators.port.js';
@@ -16,6 +17,8 @@ interface Options {
   heartbeatEnabled?: boolean;
   maxBeatsPerSecond?: number;
   fleet?: LiveCoordinatorsPort;
+  /** That of the intake, which hands accepted jobs over. */
+  heartbeats?: TaskHeartbeatService;
 }
 
 /**
@@ -27,16 +30,24 @@ export function anOrchestrator() {
   const { batches, cancelJob, clock, completeJob, gate, jobs, logger, metrics, stepFunctions } = finisher;
   const { coordinators, counter, topUpJob, window } = aJobWindow({ jobs, jobBatches: batches, logger });
 
+  const createHeartbeats = (maxBeatsPerSecond = 1_000) =>
+    new TaskHeartbeatService({ maxBeatsPerSecond }, stepFunctions, jobs, cancelJob, clock, logger, metrics);
   const create = ({
     heartbeatEnabled = true,
     maxBeatsPerSecond = 1_000,
     fleet = coordinators,
+    heartbeats = createHeartbeats(maxBeatsPerSecond),
   }: Options = {}): HeartbeatOrchestratorService => {
-    const heartbeats = new TaskHeartbeatService({ maxBeatsPerSecond }, stepFunctions, jobs, cancelJob, clock, logger, metrics);
     const limits = { repairAfterMs: REPAIR_AFTER_MS, stallTimeoutMs: STALL_TIMEOUT_MS };
     const settings = { heartbeatEnabled, heartbeatIntervalMs: INTERVAL_MS, ...limits };
     const services = { batches, coordinators: fleet, counter, completeJob, clock, logger, metrics };
-    const care = new JobCareService(completeJob, new RepairJobUseCase(limits, services), topUpJob, logger);
+    const care = new JobCareService(
+      completeJob,
+      new RepairJobUseCase(limits, services),
+      topUpJob,
+      new CommandEndsService(jobs, logger, metrics),
+      logger,
+    );
     return new HeartbeatOrchestratorService(settings, jobs, fleet, heartbeats, care, window, clock, logger, metrics);
   };
 
@@ -50,7 +61,7 @@ export function anOrchestrator() {
   /** Of the job that `aJobNamed` so. */
   const beatsOf = (name: string) => beats.get(tokenOf(name)) ?? [];
   const turns = () => gate.calls.filter((call) => call === 'listActive').length;
-  return { ...finisher, coordinators, topUpJob, window, create, beats, beatsOf, turns };
+  return { ...finisher, coordinators, topUpJob, window, create, createHeartbeats, beats, beatsOf, turns };
 }
 
 export function aJobNamed(name: string, over: Partial<ExportJobEntity> = {}): ExportJobEntity {

@@ -109,7 +109,6 @@ export class ReclaimStaleBatchesUseCase {
       const stale = rows.filter((batch) => this.isStale(batch, look));
       turn.running += rows.length;
       turn.stale += stale.length;
-      look.overdue += rows.filter((batch) => this.isOverdue(batch)).length;
       if (doubted) continue;
       const fresh: BatchEntity[] = [];
       for (const batch of stale) {
@@ -143,7 +142,7 @@ export class ReclaimStaleBatchesUseCase {
   }
 
   private endLook({ names, overdue }: RunningLook): void {
-    this.metrics.gauge('batches_over_twice_ttl', overdue);
+    this.metrics.gauge('batches_overdue', overdue);
     for (const name of this.seen.keys()) if (!names.has(name)) this.seen.delete(name);
     for (const name of this.failed) if (!names.has(name)) this.failed.delete(name);
   }
@@ -157,12 +156,10 @@ export class ReclaimStaleBatchesUseCase {
     const since = before?.signature === signature ? before.since : now;
     this.seen.set(name, { signature, since });
     look.names.add(name);
-    const ttlMs = leaseTtlMs(batch.type, this.settings.ttlMs);
-    return isStale(batch, now - since, this.nowMs(), { ttlMs, heartbeatIntervalMs: this.settings.heartbeatIntervalMs });
-  }
-
-  private isOverdue(batch: BatchEntity): boolean {
-    return isOverdue(batch, this.nowMs(), leaseTtlMs(batch.type, this.settings.ttlMs));
+    const limits = { ttlMs: leaseTtlMs(batch.type, this.settings.ttlMs), heartbeatIntervalMs: this.settings.heartbeatIntervalMs };
+    const nowMs = Date.parse(this.clock.nowIso());
+    if (isOverdue(batch, now - since, nowMs, limits)) look.overdue++;
+    return isStale(batch, now - since, nowMs, limits);
   }
 
   private failedLast(batches: readonly BatchEntity[]): BatchEntity[] {
@@ -218,10 +215,6 @@ export class ReclaimStaleBatchesUseCase {
   private count({ type }: BatchEntity, turn: ReclaimTurn, outcome: 'requeued' | 'given-up' | 'moved' | 'failed'): void {
     turn[outcome === 'given-up' ? 'givenUp' : outcome]++;
     this.metrics.increment('batches_reclaimed_total', { type, outcome });
-  }
-
-  private nowMs(): number {
-    return Date.parse(this.clock.nowIso());
   }
 }
 

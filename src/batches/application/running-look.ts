@@ -4,7 +4,7 @@ import type { BatchEntity } from '../domain/batch.entity.js';
 export class RunningLook {
   /** Of the batches that it came by. */
   readonly names = new Set<string>();
-  /** How many of them run for more than twice their TTL without a heartbeat. */
+  /** How many of them are overdue: silent for longer than their TTL and the minute in which a stale batch is reclaimed. */
   overdue = 0;
   isThrough = false;
   private readonly rows: AsyncIterator<BatchEntity[]>;

@@ -2,8 +2,8 @@ import type { BatchEntity } from './batch.entity.js';
 
 /** Unchanged on my own clock for so many batch heartbeat intervals, before stored times may speak. */
 const SILENT_INTERVALS = 4;
-/** A batch that is silent for so many TTLs should have been reclaimed long ago. */
-const OVERDUE_TTLS = 2;
+/** A stale batch is queued again within its TTL and this: who is silent for longer should have been reclaimed. */
+const RECLAIM_GRACE_MS = 60_000;
 
 export interface StaleLimits {
   ttlMs: number;
@@ -32,9 +32,17 @@ export function isStale(batch: BatchEntity, unchangedMs: number, nowMs: number, 
   return storedSilenceMs(batch, nowMs) > limits.ttlMs;
 }
 
-/** Silent for so long by the stored times that there should be no such batch while someone reclaims. */
-export function isOverdue(batch: BatchEntity, nowMs: number, ttlMs: number): boolean {
-  return storedSilenceMs(batch, nowMs) > ttlMs * OVERDUE_TTLS;
+/**
+ * Whether there should be no such batch while someone reclaims: as `isStale`, and a minute beyond.
+ * @param unchangedMs how long this process has seen the same sign of life, on its own monotonic clock
+ */
+export function isOverdue(batch: BatchEntity, unchangedMs: number, nowMs: number, { ttlMs, heartbeatIntervalMs }: StaleLimits): boolean {
+  return isStale(batch, unchangedMs, nowMs, { ttlMs: ttlMs + RECLAIM_GRACE_MS, heartbeatIntervalMs });
+}
+
+/** Overdue as far as stored times tell. They cannot know: the holder's clock may be slow. */
+export function isLongSilent(batch: BatchEntity, nowMs: number, ttlMs: number): boolean {
+  return storedSilenceMs(batch, nowMs) > ttlMs + RECLAIM_GRACE_MS;
 }
 
 /** How long the holder has been silent by the stored times: since its claim or its last heartbeat, whichever is later. */

@@ -2,6 +2,7 @@ import { Option, type Command } from 'commander';
 import { ACTIVE_STATUSES, type ActiveStatus } from '../../export-jobs/index.js';
 import type { Cli } from '../cli.js';
 import { COMMAND } from '../command-name.js';
+import { fleetLine } from '../fleet-line.js';
 import { durationMs, viewOf } from '../job-view.js';
 import { positiveNumber } from '../positive-number.js';
 import { formatBytes, formatDuration, table } from '../presentation/index.js';
@@ -23,8 +24,8 @@ interface JobsOptions {
 }
 
 async function listJobs(cli: Cli, { status, limit, json }: JobsOptions): Promise<void> {
-  await cli.use(async ({ jobs }) => {
-    const found = await jobs.list(status === undefined ? ACTIVE_STATUSES : [status], limit);
+  await cli.use(async (services) => {
+    const found = await services.jobs.list(status === undefined ? ACTIVE_STATUSES : [status], limit);
     if (json) return cli.printJson(found.map(viewOf));
     if (found.length > 0) {
       const columns = ['JOB', 'STATUS', 'DONE', 'TOTAL', 'FAILED', 'BYTES', 'AGE'].map((title, index) =>
@@ -42,6 +43,6 @@ async function listJobs(cli: Cli, { status, limit, json }: JobsOptions): Promise
       cli.terminal.out(table(columns, rows));
     }
     const count = found.length === 0 ? 'No active jobs' : `${found.length} active ${found.length === 1 ? 'job' : 'jobs'}`;
-    cli.tell(`${count}. Ended jobs are not listed: ${COMMAND} job <id> shows one.`);
+    cli.tell(`${count}. Ended jobs are not listed: ${COMMAND} job <id> shows one. ${await fleetLine(services)}`);
   });
 }

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { Cli } from '../cli.js';
+import { fleetLine } from '../fleet-line.js';
 import { heldBatchTable } from '../held-batches.js';
 import { positiveNumber } from '../positive-number.js';
 
@@ -13,14 +14,16 @@ export function addStaleCommand(program: Command, cli: Cli): void {
 }
 
 async function showStale(cli: Cli, { limit, json }: { limit: number; json?: true }): Promise<void> {
-  await cli.use(async ({ staleMonitor }) => {
-    const monitor = await staleMonitor.list(limit);
+  await cli.use(async (services) => {
+    const monitor = await services.staleMonitor.list(limit);
     if (json) return cli.printJson(monitor);
     const { counts, batches } = monitor;
     const running = counts.healthy + counts.late + counts.stale;
-    if (running === 0) return cli.tell('No running batches');
+    if (running === 0) return cli.tell(`No running batches. ${await fleetLine(services)}`);
     cli.terminal.out(heldBatchTable(batches));
     const shown = batches.length < running ? ` (the first ${batches.length} are shown)` : '';
-    cli.tell(`${running} running: ${counts.healthy} healthy, ${counts.late} late, ${counts.stale} stale${shown}`);
+    cli.tell(
+      `${running} running: ${counts.healthy} healthy, ${counts.late} late, ${counts.stale} stale${shown}. ${await fleetLine(services)}`,
+    );
   });
 }

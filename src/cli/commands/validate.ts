@@ -1,27 +1,83 @@
 import type { Command } from 'commander';
+import type { HeldBatch } from '../../batches/index.js';
+import { ACTIVE_STATUSES, type ExportJobEntity } from '../../export-jobs/index.js';
+import type { FleetCount } from '../../fleet/index.js';
 import type { Cli } from '../cli.js';
 import { COMMAND } from '../command-name.js';
 import { EXIT_FAILED } from '../exit-codes.js';
+import { tellFleet } from '../fleet-line.js';
 import { heldBatchTable } from '../held-batches.js';
+import type { Services } from '../services.js';
+
+/** More are not counted: one is enough for somebody to run. */
+const MAX_COUNTED = 1_000;
 
 export function addValidateCommand(program: Command, cli: Cli): void {
   program
     .command('validate')
-    .description('look for batches that run for more than twice their TTL without a heartbeat; exit code 1 when there are any')
-    .option('--json', 'one JSON array')
+    .description(
+      'look for what must not be: active jobs while no coordinator lives, batches silent for more than their TTL and a minute, ' +
+        'jobs that stay FINALIZING; what looks so is watched for up to a minute; exit code 1 when there is any',
+    )
+    .option('--json', 'one JSON object')
     .action(({ json }: { json?: true }) => validate(cli, json === true));
 }
 
+interface Findings {
+  activeJobs: number;
+  coordinators: FleetCount;
+  overdue: HeldBatch[];
+  finalizing: ExportJobEntity[];
+}
+
 async function validate(cli: Cli, json: boolean): Promise<void> {
-  await cli.use(async ({ validateLeases }) => {
-    const overdue = await validateLeases.list();
-    if (overdue.length > 0) cli.exitCode = EXIT_FAILED;
-    if (json) return cli.printJson(overdue);
-    if (overdue.length === 0) return cli.tell('No batch runs for more than twice its TTL without a heartbeat');
-    cli.terminal.out(heldBatchTable(overdue));
-    cli.tell(
-      `${overdue.length} ${overdue.length === 1 ? 'batch' : 'batches'} should have been reclaimed: is RECLAIM_ENABLED, and do services run? ` +
+  await cli.use(async (services) => {
+    const found = await look(services);
+    const problems = problemsOf(found);
+    if (problems.length > 0) cli.exitCode = EXIT_FAILED;
+    const { activeJobs, coordinators, overdue, finalizing } = found;
+    if (json) return cli.printJson({ problems, activeJobs, coordinators, overdue, finalizing: finalizing.map(({ jobId }) => jobId) });
+    if (overdue.length > 0) cli.terminal.out(heldBatchTable(overdue));
+    for (const problem of problems) cli.tell(problem);
+    if (problems.length === 0)
+      cli.tell(`${count(activeJobs, 'active job')}, no batch silent for too long, no answer overdue. ${tellFleet(coordinators)}`);
+  });
+}
+
+/** Side by side, because each may watch its suspects for a while. */
+async function look({ jobs, fleet, validateLeases, stuckFinishes }: Services): Promise<Findings> {
+  const active = await jobs.list(ACTIVE_STATUSES, MAX_COUNTED);
+  const [coordinators, overdue, finalizing] = await Promise.all([
+    active.length === 0 ? fleet.look() : fleet.watch(),
+    validateLeases.list(),
+    stuckFinishes.list(),
+  ]);
+  return { activeJobs: active.length, coordinators, overdue, finalizing };
+}
+
+/** Each with its mend. */
+function problemsOf({ activeJobs, coordinators, overdue, finalizing }: Findings): string[] {
+  const problems: string[] = [];
+  if (activeJobs > 0 && coordinators.live.length === 0) {
+    const silent = coordinators.silent.length === 0 ? 'none is registered' : `silent: ${coordinators.silent.join(', ')}`;
+    problems.push(
+      `No coordinator lives (${silent}), and ${count(activeJobs, 'active job')} ${activeJobs === 1 ? 'waits' : 'wait'}: start the service, ` +
+        'or their tokens time out',
+    );
+  }
+  if (overdue.length > 0)
+    problems.push(
+      `${count(overdue.length, 'batch', 'batches')} should have been reclaimed: is RECLAIM_ENABLED, and do services run? ` +
         `${COMMAND} reclaim takes what stays silent`,
     );
-  });
+  if (finalizing.length > 0)
+    problems.push(
+      `${count(finalizing.length, 'job')} ${finalizing.length === 1 ? 'stays' : 'stay'} FINALIZING for minutes (${finalizing.map(({ jobId }) => jobId).join(', ')}): ` +
+        'the error lines of these jobs name what keeps their answers back',
+    );
+  return problems;
+}
+
+function count(number: number, one: string, many = `${one}s`): string {
+  return `${number} ${number === 1 ? one : many}`;
 }

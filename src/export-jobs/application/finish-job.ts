@@ -1,11 +1,11 @@
 import { chunksOf, type AppLogger, type Clock, type Metrics } from '../../shared/index.js';
 import { failureAnswer, summarize, type FailedTask } from '../domain/answer.js';
 import type { Callback, ExportJobEntity, JobOutcome } from '../domain/export-job.entity.js';
-import { JobStateVO } from '../domain/job-state.vo.js';
 import type { FinishLease } from './finish-lease.js';
 import type { JobBatchesPort, BatchSummary } from './job-batches.port.js';
 import type { JobResultsPort } from './job-results.port.js';
 import type { JobStateRepositoryPort } from './job-state-repository.port.js';
+import { reportEnd } from './report-end.js';
 import { ResultsWriter, type Results } from './results-writer.js';
 import type { Answer, SettleTokenService } from './settle-token.service.js';
 
@@ -92,31 +92,18 @@ export class FinishJob {
   }
 
   private async end(job: ExportJobEntity, outcome: JobOutcome, { resultKey, notWritten }: Results, callback: Callback): Promise<void> {
-    const { jobs, logger } = this.services;
+    const { jobs, logger, metrics } = this.services;
     const ended = await jobs.end(job.jobId, job.run, outcome, {
       ...(resultKey === undefined ? {} : { resultKey }),
       ...(notWritten === undefined ? {} : { resultsNotWritten: notWritten }),
       callback,
+      ...(metrics.isCollected ? {} : { uncounted: true }),
     });
-    if (ended.kind === 'written') return this.reportEnd(ended.job, callback);
+    if (ended.kind === 'written') return metrics.isCollected ? reportEnd(this.services, ended.job) : undefined;
     // Another finisher has ended it, perhaps by finding the token gone that we have answered.
     if (callback !== 'success' && callback !== 'failure') return;
     const recorded = await jobs.recordAnswer(job.jobId, job.run, callback);
     if (recorded.kind === 'written') logger.info('Job had been ended by another finisher', { jobId: job.jobId, callback });
-  }
-
-  private reportEnd(job: ExportJobEntity, callback: Callback): void {
-    const { logger, metrics } = this.services;
-    metrics.increment('jobs_total', { status: job.status });
-    logger.info(`Job ended: ${job.status}`, {
-      jobId: job.jobId,
-      run: job.run,
-      callback,
-      progress: JobStateVO.of(job).progress,
-      failedTasks: job.failedTasks,
-      bytesProcessed: job.bytesProcessed,
-      ...(job.error === undefined ? {} : { errorCode: job.error.code }),
-    });
   }
 }
 

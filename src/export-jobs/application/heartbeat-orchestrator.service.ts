@@ -27,6 +27,8 @@ export interface HeartbeatTurn {
 
 interface Look {
   active: number;
+  /** Of all active jobs, whoever beats them. */
+  activeIds: Set<string>;
   /** Of the active ones: those whose batches are run. A job whose list is read, or which is being answered, takes no batches. */
   downloading: number;
   mine: ExportJobEntity[];
@@ -49,8 +51,9 @@ const TURN_GRACE_MS = 30_000;
  * A job's slot is a fixed place in every turn, so its beats are one interval apart and the fleet's load is even. A job
  * that this process did not beat in the last turn is beaten at once, too: its former owner may have died.
  * A turn never starts before the last one ended and never makes up for a missed one.
- * An error ends a turn, not the loop; a beat's error ends nothing. While the tables cannot be read the jobs of the last look are beaten from
- * memory, each until it counts as stalled: Step Functions may well be there, and a healthy job must not time out for an outage of minutes.
+ * An error ends a turn, not the loop; a beat's error ends nothing. While the tables cannot be read the jobs of the last look, and those accepted
+ * since, are beaten from memory, each until it counts as stalled: Step Functions may well be there, and a healthy job must not time out for an
+ * outage of minutes.
  * Finishes, repairs and messages for windows that are not full run beside the beats, never in front of them.
  *
  * Not guaranteed: that a job is beaten by one process only. While coordinators disagree on who is alive two may beat it,
@@ -184,24 +187,32 @@ export class HeartbeatOrchestratorService {
       this.looking = undefined;
     });
     const inTime = new AbortController();
-    const limitMs = this.lastLook === undefined ? Infinity : this.settings.heartbeatIntervalMs * LOOK_SHARE;
+    const { fresh } = this.heartbeats;
+    const knowsNone = this.lastLook === undefined && fresh.list().length === 0;
+    const limitMs = knowsNone ? Infinity : this.settings.heartbeatIntervalMs * LOOK_SHARE;
     const late = limitMs === Infinity ? [] : [this.clock.sleep(limitMs, inTime.signal).then(() => 'late' as const)];
     const outcome = await Promise.race([this.looking, ...late]);
     inTime.abort();
-    const known = this.lastLook ?? { active: 0, downloading: 0, mine: [] };
-    if (outcome !== 'done')
-      this.logger.error('Active jobs could not be read in time; those of the last look are beaten', {
-        jobs: known.mine.length,
-        ...(outcome === 'late' ? {} : outcome),
-      });
-    return known;
+    const known = this.lastLook ?? { active: 0, activeIds: new Set(), downloading: 0, mine: [] };
+    if (outcome === 'done') return known;
+    const mine = fresh.over(known.mine);
+    this.seen.meet(mine, this.clock.monotonicMs());
+    this.logger.error('Active jobs could not be read in time; those of the last look are beaten', {
+      jobs: mine.length,
+      ...(outcome === 'late' ? {} : outcome),
+    });
+    return { ...known, mine };
   }
 
   private async lookAndRemember(): Promise<'done' | { error: unknown }> {
+    const lookAt = this.clock.monotonicMs();
     try {
       const look = await this.look();
-      this.seen.look(look.mine, this.clock.monotonicMs());
+      this.heartbeats.fresh.noteLook(look.mine, lookAt, this.settings.heartbeatIntervalMs);
+      this.seen.look(this.heartbeats.fresh.over(look.mine), this.clock.monotonicMs());
       this.lastLook = look;
+      for (const { jobId } of this.heartbeats.fresh.list()) look.activeIds.add(jobId);
+      this.care.noteLook(look.activeIds, (jobId) => this.isMine(jobId));
       this.window.noteDownloadingJobs(look.downloading);
       return 'done';
     } catch (error) {
@@ -212,15 +223,21 @@ export class HeartbeatOrchestratorService {
   private async look(): Promise<Look> {
     const coordinators = this.coordinators.list();
     const mine: ExportJobEntity[] = [];
+    const activeIds = new Set<string>();
     let active = 0;
     let downloading = 0;
     for await (const { status, jobIds } of this.jobs.listActive(ACTIVE_STATUSES)) {
       active += jobIds.length;
+      for (const jobId of jobIds) activeIds.add(jobId);
       if (status === 'DOWNLOADING') downloading += jobIds.length;
-      const owned = jobIds.filter((jobId) => ownerOf(jobId, coordinators) === this.coordinators.self);
+      const owned = jobIds.filter((jobId) => this.isMine(jobId, coordinators));
       mine.push(...(await this.jobs.findMany(owned)));
     }
-    return { active, downloading, mine };
+    return { active, activeIds, downloading, mine };
+  }
+
+  private isMine(jobId: string, coordinators = this.coordinators.list()): boolean {
+    return ownerOf(jobId, coordinators) === this.coordinators.self;
   }
 
   private beginFinish(job: ExportJobEntity): boolean {

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { AppLogger, Semaphore, toLoggable } from '../../shared/index.js';
 import type { ExportJobEntity } from '../domain/export-job.entity.js';
+import { CommandEndsService } from './command-ends.service.js';
 import { CompleteJobUseCase } from './complete-job.use-case.js';
 import type { CompleteOutcome } from './finish-job.js';
 import { RepairJobUseCase } from './repair-job.use-case.js';
@@ -19,6 +20,7 @@ export class JobCareService {
     private readonly completeJob: CompleteJobUseCase,
     private readonly repairJob: RepairJobUseCase,
     private readonly topUpJob: TopUpJobUseCase,
+    private readonly commandEnds: CommandEndsService,
     private readonly logger: AppLogger,
   ) {}
 
@@ -57,6 +59,11 @@ export class JobCareService {
     void this.topUpJob.topUp(job);
   }
 
+  /** Looks for jobs among those that have left the index which a command has ended. */
+  noteLook(active: ReadonlySet<string>, isMine: (jobId: string) => boolean): void {
+    this.commandEnds.noteLook(active, isMine);
+  }
+
   /** Forgets what repairs remember of all but these jobs. */
   retain(jobs: readonly ExportJobEntity[]): void {
     this.repairJob.retain(new Set(jobs.map(({ jobId }) => jobId)));
@@ -65,6 +72,7 @@ export class JobCareService {
   async idle(): Promise<void> {
     await Promise.allSettled(this.inCare.values());
     await this.topUpJob.idle();
+    await this.commandEnds.idle();
   }
 
   private begin({ jobId }: ExportJobEntity, work: () => Promise<unknown>): boolean {

@@ -37,6 +37,8 @@ export interface Answered {
   resultKey?: string;
   resultsNotWritten?: ResultsNotWritten;
   callback: Callback;
+  /** Ended by a process whose metrics nobody collects. */
+  uncounted?: true;
 }
 
 /** What a job starts its next run with; without a token it runs with no callbacks. */
@@ -93,6 +95,8 @@ export abstract class JobStateRepositoryPort {
   abstract end(jobId: string, run: number, outcome: JobOutcome, answered: Answered): Promise<ConditionalWrite>;
   /** What the token was answered, IF same run and the job was ended by a finisher that found the token gone. */
   abstract recordAnswer(jobId: string, run: number, callback: 'success' | 'failure'): Promise<ConditionalWrite>;
+  /** The end of this run is about to be counted, IF same run and it is not counted yet. */
+  abstract claimUncounted(jobId: string, run: number): Promise<ConditionalWrite>;
   /** PROCESSING | DOWNLOADING → CANCELLED, IF same run and the row carries this (dead) token. */
   abstract cancelDead(jobId: string, run: number, taskToken: string): Promise<ConditionalWrite>;
   /**

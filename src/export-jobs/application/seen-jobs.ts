@@ -25,6 +25,11 @@ export class SeenJobs {
     this.memory = new Map(jobs.map((job) => [job.jobId, remember(job, before.get(job.jobId), now, blindMs)]));
   }
 
+  /** Jobs that no look has found yet count as seen from now on; the others keep what was seen of them. */
+  meet(jobs: readonly ExportJobEntity[], now: MonotonicMs): void {
+    for (const job of jobs) if (!this.memory.has(job.jobId)) this.memory.set(job.jobId, remember(job, undefined, now, 0));
+  }
+
   /** A job that was not part of the last look counts as seen `now`. */
   of(jobId: string, now: MonotonicMs): JobSeen {
     return this.memory.get(jobId) ?? { statusSince: now, leaseSince: now, progressSince: now, aliveSince: now, cannotFinish: false };
@@ -54,7 +59,8 @@ function remember(job: ExportJobEntity, before: Memory | undefined, now: Monoton
   const status = `${job.status}/${job.run}`;
   const lease = leaseOf(job);
   const progress = `${job.run}/${job.lastProgressAt}`;
-  const sinceIf = (isSame: boolean, since: MonotonicMs | undefined) => (isSame && since !== undefined ? since + blindMs : now);
+  const sinceIf = (isSame: boolean, since: MonotonicMs | undefined) =>
+    isSame && since !== undefined ? Math.min(now, since + blindMs) : now;
   const progressSince = sinceIf(before?.progress === progress, before?.progressSince);
   const aliveSince = Math.max(progressSince, before === undefined ? now : Math.min(now, before.aliveSince + blindMs));
   const statusSince = sinceIf(before?.status === status, before?.statusSince);

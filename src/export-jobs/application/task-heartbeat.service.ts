@@ -3,6 +3,7 @@ import { AppLogger, Clock, Metrics, retryUntil, toLoggable, type BackoffPolicy, 
 import type { ExportJobEntity } from '../domain/export-job.entity.js';
 import { JobStateVO } from '../domain/job-state.vo.js';
 import { CancelJobUseCase } from './cancel-job.use-case.js';
+import { FreshJobs } from './fresh-jobs.js';
 import { JobStateRepositoryPort } from './job-state-repository.port.js';
 import { PERMISSIONS_NEEDED, StepFunctionsPort, type TokenAnswer } from './step-functions.port.js';
 
@@ -39,6 +40,8 @@ interface Trouble {
  */
 @Injectable()
 export class TaskHeartbeatService {
+  /** What turns beat beside the jobs of the last look. */
+  readonly fresh = new FreshJobs();
   private readonly inFlight = new Set<Promise<void>>();
   /** By token, of the jobs that are still beaten. */
   private readonly acceptedAt = new Map<string, MonotonicMs>();
@@ -75,9 +78,15 @@ export class TaskHeartbeatService {
   async beatNow(job: ExportJobEntity): Promise<void> {
     const alone = noAnswers();
     if (job.taskToken === undefined) return;
+    this.remember(job);
     await this.placeInBucket();
     await this.sendNow(job, job.taskToken, AbortSignal.abort(), alone);
     await this.judge(alone);
+  }
+
+  /** From now on the turns of this process beat the job, if it has a token, also while the tables cannot be read. */
+  remember(job: ExportJobEntity): void {
+    if (job.taskToken !== undefined) this.fresh.add(job, this.clock.monotonicMs());
   }
 
   /** Whether somebody waits for this token, whatever job it belongs to: a beat of its own, in the same bucket; cancels nothing. */
@@ -98,7 +107,7 @@ export class TaskHeartbeatService {
 
   /** Forgets what was accepted for tokens that are not beaten any more. */
   retain(jobs: readonly ExportJobEntity[]): void {
-    const tokens = new Set(jobs.map((job) => job.taskToken));
+    const tokens = new Set([...jobs, ...this.fresh.list()].map((job) => job.taskToken));
     for (const token of this.acceptedAt.keys()) if (!tokens.has(token)) this.acceptedAt.delete(token);
   }
 
@@ -135,7 +144,7 @@ export class TaskHeartbeatService {
 
   private async send(job: ExportJobEntity, taskToken: string, turn: TurnAnswers): Promise<TokenAnswer> {
     const sentAtIso = this.clock.nowIso();
-    const answer = await this.call(taskToken);
+    const answer = await this.call(taskToken, job.status === 'FINALIZING');
     switch (answer.kind) {
       case 'accepted':
         this.logger.debug('Task heartbeat accepted', { jobId: job.jobId, progress: JobStateVO.of(job).progress });
@@ -161,28 +170,33 @@ export class TaskHeartbeatService {
     return answer;
   }
 
-  private async call(taskToken: string): Promise<TokenAnswer> {
+  /** @param isAnswered its job is being answered: that the token is gone then is the echo of our own answer */
+  private async call(taskToken: string, isAnswered = false): Promise<TokenAnswer> {
     const sentAt = this.clock.monotonicMs();
-    this.metrics.increment('heartbeat_sent_total');
-    const answer = await this.stepFunctions.sendHeartbeat(taskToken);
-    this.metrics.observe('heartbeat_duration_seconds', (this.clock.monotonicMs() - sentAt) / 1_000);
-    if (answer.kind === 'accepted') {
-      this.metrics.increment('heartbeat_success_total');
-      this.acceptedAt.set(taskToken, sentAt);
-    } else if (answer.kind !== 'gone') this.metrics.increment('heartbeat_failure_total', { reason: answer.kind });
-    // Gone is counted where it is known whether the job was still waiting for its token.
-    return answer;
+    let outcome: TokenAnswer['kind'] | 'unknown' = 'unknown';
+    try {
+      const answer = await this.stepFunctions.sendHeartbeat(taskToken);
+      outcome = answer.kind;
+      if (answer.kind === 'accepted') this.acceptedAt.set(taskToken, sentAt);
+      return answer;
+    } finally {
+      // All of it at once: who collects while a beat is under way must not see one that neither succeeded nor failed.
+      this.metrics.observe('heartbeat_duration_seconds', (this.clock.monotonicMs() - sentAt) / 1_000);
+      this.metrics.increment('heartbeat_sent_total');
+      if (outcome === 'accepted') this.metrics.increment('heartbeat_success_total');
+      else this.metrics.increment('heartbeat_failure_total', { reason: outcome === 'gone' && isAnswered ? 'answered' : outcome });
+    }
   }
 
   private async onGone(job: ExportJobEntity, taskToken: string, code: string): Promise<void> {
     const lastAccepted = this.acceptedAt.get(taskToken);
     this.acceptedAt.delete(taskToken);
+    this.fresh.drop(job.jobId, taskToken);
     // While a job is being answered a refused beat is the echo of our own answer.
     if (job.status === 'FINALIZING') return;
     // So it is when the job was answered between the look and its slot: nothing is cancelled then, and nothing counted.
     if (!(await this.cancelJob.cancelDead(job.jobId, job.run, taskToken))) return;
     this.metrics.increment('executions_gone_total');
-    this.metrics.increment('heartbeat_failure_total', { reason: 'gone' });
     const limitS = this.settings.stateMachineHeartbeatS;
     if (limitS !== undefined && lastAccepted !== undefined && this.clock.monotonicMs() - lastAccepted > limitS * 1_000)
       this.metrics.increment('stepfunctions_timeout_total');

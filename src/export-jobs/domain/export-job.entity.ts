@@ -120,6 +120,8 @@ export interface ExportJobEntity {
   readonly resultsNotWritten?: ResultsNotWritten;
   readonly callback?: Callback;
   readonly error?: JobError;
+  /** It was ended by a command, and no coordinator has counted that yet. */
+  readonly uncounted?: true;
   readonly metadata?: Readonly<Record<string, unknown>>;
 }
 

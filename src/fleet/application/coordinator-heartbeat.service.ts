@@ -4,6 +4,7 @@ import type { CoordinatorDetails, CoordinatorFacts } from '../domain/coordinator
 import type { CoordinatorRegistryPort, Registration } from './coordinator-registry.port.js';
 import type { CoordinatorVitalsPort } from './coordinator-vitals.port.js';
 import { registerFirst } from './first-registration.js';
+import { FleetWatch } from './fleet-watch.js';
 import type { FleetMemory } from './fleet-memory.js';
 import type { RegistrationService } from './registration.service.js';
 
@@ -57,6 +58,7 @@ export class CoordinatorHeartbeatService {
   private sequence = 0;
   private displaced = false;
   private failures = 0;
+  private readonly watch: FleetWatch;
 
   constructor(
     private readonly settings: CoordinatorSettings,
@@ -66,7 +68,9 @@ export class CoordinatorHeartbeatService {
     private readonly vitals: CoordinatorVitalsPort,
     private readonly work: Pick<BatchWorkService, 'report' | 'abandon'>,
     private readonly tools: CoordinatorTools,
-  ) {}
+  ) {
+    this.watch = new FleetWatch(settings.coordinatorId, tools.logger);
+  }
 
   /**
    * Registers, looks at the fleet, and beats until stopped.
@@ -210,6 +214,7 @@ export class CoordinatorHeartbeatService {
     const at = this.tools.clock.monotonicMs();
     try {
       this.memory.look(await this.registry.list(), at);
+      this.watch.tell(this.memory.count());
       return true;
     } catch (error) {
       this.tools.logger.warn('The fleet could not be read; in the end this coordinator looks after every job', {

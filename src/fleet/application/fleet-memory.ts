@@ -1,7 +1,13 @@
 import { OwnHeartbeatPort } from '../../batches/index.js';
 import type { Clock, MonotonicMs } from '../../shared/index.js';
 import type { CoordinatorEntity } from '../domain/coordinator.entity.js';
-import { isInUse, isLive, isWorking, seeCoordinator, type Sighting } from '../domain/liveness.js';
+import { isInUse, isLive, isSilent, isWorking, seeCoordinator, type Sighting } from '../domain/liveness.js';
+
+/** Ids, as far as the table tells. Who leaves, or does not work yet, is neither. */
+export interface FleetCount {
+  live: string[];
+  silent: string[];
+}
 
 /**
  * What this process knows of the fleet and of its own place in it. Filled by the coordinator heartbeat, read by everyone else; where that
@@ -39,8 +45,11 @@ export class FleetMemory extends OwnHeartbeatPort {
 
   /** Ids of those that share the work, as far as the table tells. */
   live(): string[] {
-    const now = this.clock.monotonicMs();
-    return [...this.sightings].filter(([, sighting]) => isLive(sighting, now, this.intervalMs)).map(([coordinatorId]) => coordinatorId);
+    return this.idsOf(isLive);
+  }
+
+  count(): FleetCount {
+    return { live: this.live(), silent: this.idsOf(isSilent) };
   }
 
   someoneWorks(): boolean {
@@ -49,5 +58,10 @@ export class FleetMemory extends OwnHeartbeatPort {
     return [...this.sightings.values()].some(
       (sighting) => isLive(sighting, now, this.intervalMs) && isWorking(sighting.workedAt, now, this.intervalMs),
     );
+  }
+
+  private idsOf(is: typeof isLive): string[] {
+    const now = this.clock.monotonicMs();
+    return [...this.sightings].filter(([, sighting]) => is(sighting, now, this.intervalMs)).map(([coordinatorId]) => coordinatorId);
   }
 }

@@ -59,6 +59,11 @@ export function isLive({ aliveAt, leaving, starting }: Sighting, now: MonotonicM
   return !leaving && !starting && aliveAt !== undefined && now - aliveAt <= LIVE_INTERVALS * intervalMs;
 }
 
+/** Whether it should share the work, and gives no sign of life. */
+export function isSilent(sighting: Sighting, now: MonotonicMs, intervalMs: number): boolean {
+  return !sighting.leaving && !sighting.starting && !isLive(sighting, now, intervalMs);
+}
+
 /** Whether its id is still in use, be it by a process that drains, or is so busy that it missed some heartbeats. */
 export function isInUse({ aliveAt }: Sighting, now: MonotonicMs, intervalMs: number): boolean {
   return aliveAt !== undefined && now - aliveAt <= IN_USE_INTERVALS * intervalMs;

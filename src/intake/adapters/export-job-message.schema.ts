@@ -2,13 +2,16 @@ import { z } from 'zod';
 import { MANIFEST_FORMATS } from '../domain/export-request.js';
 import { defaultPrefix, prefixProblem, utf8Bytes } from '../domain/object-key.js';
 import { toManifestTask, type ManifestTask } from '../domain/manifest-task.js';
+import { nearNameOf } from '../domain/near-name.js';
 import { headersProblem } from '../domain/request-headers.js';
 import { sourceUrlProblem } from '../domain/source-url.js';
-import { describeIssue, manifestEntrySchema } from './manifest/manifest-entry.schema.js';
+import { describeIssue, manifestEntrySchema, shortened } from './manifest/manifest-entry.schema.js';
 
 const MAX_BODY_BYTES = 1_048_576;
 const MAX_METADATA_BYTES = 4_096;
 const MAX_REASONS = 20;
+/** Editors on Windows write it in front of a file; JSON allows it, and JSON.parse does not. */
+const BYTE_ORDER_MARK = '\uFEFF';
 
 const text = (max: number) =>
   z
@@ -99,20 +102,33 @@ export function parseExportJobMessage(body: string): ParsedExportJobMessage {
     return { kind: 'unusable', reasons: [`the body is over ${MAX_BODY_BYTES} bytes: put the files into a manifest in S3`] };
   let json: unknown;
   try {
-    json = JSON.parse(body);
+    json = JSON.parse(body.startsWith(BYTE_ORDER_MARK) ? body.slice(1) : body);
   } catch {
     return { kind: 'unusable', reasons: ['the body is not JSON: send one JSON object'] };
   }
   const parsed = exportJobMessageSchema.safeParse(json, { reportInput: true });
   if (!parsed.success)
-    return unusable(
-      json,
-      parsed.error.issues.map((issue) => describeIssue(issue, 'the message')),
-    );
+    return unusable(json, [...parsed.error.issues.map((issue) => describeIssue(issue, 'the message')), ...misspelt(json)]);
+  const typos = misspelt(json);
+  if (typos.length > 0) return unusable(json, typos);
   const message = parsed.data;
   if (message.source?.files === undefined) return { kind: 'ok', message };
   const { tasks, reasons } = checkFiles(message.source.files, message.destination?.prefix ?? defaultPrefix(message.jobId));
   return reasons.length === 0 ? { kind: 'ok', message, files: tasks } : unusable(json, reasons);
+}
+
+/**
+ * What a newer sender knows is ignored at the top, but a typo must not pass: a `destinaton` would send the export elsewhere. A field of
+ * ours that is there was not misspelt.
+ */
+function misspelt(json: unknown): string[] {
+  if (typeof json !== 'object' || json === null) return [];
+  const known = Object.keys(exportJobMessageSchema.shape);
+  const absent = known.filter((name) => !Object.hasOwn(json, name));
+  return Object.keys(json).flatMap((name) => {
+    const meant = known.includes(name) ? undefined : nearNameOf(name, absent);
+    return meant === undefined ? [] : [`${shortened(name)} is no field of a message: is it meant to be ${meant}? Correct or remove it`];
+  });
 }
 
 function checkFiles(files: readonly z.infer<typeof manifestEntrySchema>[], prefix: string): { tasks: ManifestTask[]; reasons: string[] } {

@@ -1,5 +1,5 @@
 import { createReadStream, createWriteStream } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -13,6 +13,7 @@ import type { ExportRequest, RequestSource } from '../domain/export-request.js';
 import type { ManifestTask } from '../domain/manifest-task.js';
 import { HASH_BYTES, readManifest, type OpenManifest } from './manifest/index.js';
 import { SourceTime, TimedTurn } from './source-time.js';
+import { makeSpoolFolder } from './spool-folders.js';
 import { SpoolBudget, type SpoolShare } from './spool-budget.js';
 
 /** Where `export-worker submit` puts lists, under random names, in the export bucket. */
@@ -48,7 +49,7 @@ export class SpoolingManifestAdapter extends ManifestPort {
   async spool({ source, destination }: ExportRequest, { signal, turn, onProgress }: ManifestReading): Promise<SpooledManifest> {
     if (source.kind === 'files')
       return { totalTasks: source.files.length, tasks: () => Readable.from(source.files), dispose: () => Promise.resolve() };
-    const folder = await mkdtemp(join(this.settings.folder, 'export-manifest-')).catch((error: unknown) => {
+    const folder = await makeSpoolFolder(this.settings.folder).catch((error: unknown) => {
       throw this.orDiskFull(error);
     });
     const share = this.budget.share();

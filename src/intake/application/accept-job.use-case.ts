@@ -77,6 +77,8 @@ export class AcceptJobUseCase {
         case 'expand':
           return this.beatAndSave(current, request, signal);
         case 'acknowledge':
+          // Its token may have replaced another since the last look of the turns.
+          this.heartbeats.remember(current);
           this.logger.info('Job message acknowledged: the job is in hand', { jobId, status: current.status });
           return 'acknowledge';
         case 'conflict':

@@ -17,10 +17,11 @@ export class RejectMessageUseCase {
     signal: AbortSignal,
   ): Promise<void> {
     const { body, reasons, jobId, taskToken } = message;
-    this.logger.error('Job message cannot be used; a copy is on the dead-letter queue', { jobId, reasons });
+    this.logger.error('Job message cannot be used', { jobId, reasons });
     const failure = { code: 'InvalidExportRequest', message: reasons.join('; ') } as const;
     if (taskToken !== undefined) await this.fail(failure, { taskToken, ...(jobId === undefined ? {} : { jobId }) }, signal);
-    await this.deadLetters.copy(body, reasons.join('; '));
+    const { cut } = await this.deadLetters.copy(body, reasons.join('; '));
+    this.logger.info('A copy of the job message is on the dead-letter queue', { jobId, cut });
   }
 
   /** Answers the token of a message that has no job. */

@@ -1,6 +1,8 @@
 export { handBack } from './hand-back.js';
 export { LONG_POLL_S, PollLoop, type Pace, type PollLoopOptions } from './poll-loop.js';
 export {
+  MAX_MESSAGE_BYTES,
+  messageBytes,
   VisibilityPort,
   type OutgoingMessage,
   type ReceivedMessage,

@@ -46,3 +46,11 @@ export abstract class VisibilityPort {
 
 /** SQS takes at most 10 entries a call. */
 export const MAX_ENTRIES = 10;
+/** SQS's limit of a message, and of all messages of a call together; attributes count. */
+export const MAX_MESSAGE_BYTES = 1_048_576;
+
+/** What a message counts: its body, and names, types and values of its attributes. */
+export function messageBytes({ body, attributes = {} }: OutgoingMessage): number {
+  const attributeBytes = Object.entries(attributes).reduce((sum, [name, text]) => sum + Buffer.byteLength(`${name}String${text}`), 0);
+  return Buffer.byteLength(body) + attributeBytes;
+}

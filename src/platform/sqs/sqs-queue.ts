@@ -9,11 +9,17 @@ import {
 } from '@aws-sdk/client-sqs';
 import { AppError, fullJitterMs, type Clock, type MonotonicMs } from '../../shared/index.js';
 import { toSqsError } from './sqs-errors.js';
-import { MAX_ENTRIES, type OutgoingMessage, type ReceivedMessage, type VisibilityChange, type VisibilityOutcome } from './sqs-messages.js';
+import {
+  MAX_ENTRIES,
+  MAX_MESSAGE_BYTES,
+  messageBytes,
+  type OutgoingMessage,
+  type ReceivedMessage,
+  type VisibilityChange,
+  type VisibilityOutcome,
+} from './sqs-messages.js';
 import { SqsVisibilityAdapter } from './sqs-visibility.adapter.js';
 
-/** SQS's limit of a batch, all bodies and attributes together. */
-const MAX_BATCH_BYTES = 1_048_576;
 /** Entries that a call accepted as a whole and refused one by one; the SDK's own retries do not see them. */
 const SEND_ATTEMPTS = 5;
 const SEND_BACKOFF = { baseMs: 200, capMs: 5_000 };
@@ -172,9 +178,9 @@ function chunksToSend(messages: readonly OutgoingMessage[]): OutgoingMessage[][]
   const chunks: OutgoingMessage[][] = [];
   let bytes = Infinity;
   for (const message of messages) {
-    const size = sizeOf(message);
+    const size = messageBytes(message);
     const last = chunks.at(-1);
-    if (last === undefined || last.length === MAX_ENTRIES || bytes + size > MAX_BATCH_BYTES) {
+    if (last === undefined || last.length === MAX_ENTRIES || bytes + size > MAX_MESSAGE_BYTES) {
       chunks.push([message]);
       bytes = size;
     } else {
@@ -183,9 +189,4 @@ function chunksToSend(messages: readonly OutgoingMessage[]): OutgoingMessage[][]
     }
   }
   return chunks;
-}
-
-function sizeOf({ body, attributes = {} }: OutgoingMessage): number {
-  const attributeBytes = Object.entries(attributes).reduce((sum, [name, text]) => sum + Buffer.byteLength(`${name}String${text}`), 0);
-  return Buffer.byteLength(body) + attributeBytes;
 }

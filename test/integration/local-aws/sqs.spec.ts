@@ -48,6 +48,16 @@ describe('SQS of the embedded AWS', () => {
     return (await sqs.send(new ReceiveMessageCommand(input))).Messages ?? [];
   }
 
+  it('takes emoji, alone and in a batch, and gives them back as they were; no lone surrogate and no control character', async () => {
+    const body = '{"key":"fotos/🎉 \u{10FFFF}.jpg"}';
+    await send(body);
+    const Entries = [{ Id: '0', MessageBody: body }];
+    const { Failed = [] } = await sqs.send(new SendMessageBatchCommand({ QueueUrl: queue.url, Entries }));
+    expect(Failed).toEqual([]);
+    expect((await receive()).map(({ Body }) => Body)).toEqual([body, body]);
+    for (const refused of ['\uD83D', 'a\u0000', '\uFFFE']) await expect(send(refused)).rejects.toThrow('Invalid characters');
+  });
+
   it('creates a queue and its dead-letter queue as defined', async () => {
     const attributes = async (QueueUrl: string) =>
       (await sqs.send(new GetQueueAttributesCommand({ QueueUrl, AttributeNames: ['All'] }))).Attributes ?? {};

@@ -60,9 +60,12 @@ export class FakeSegmentWriter extends SegmentWriterPort {
 export class FakeDeadLetters extends DeadLetterPort {
   readonly copies: { body: string; reason: string }[] = [];
 
-  copy(body: string, reason: string): Promise<void> {
+  refuses = false;
+
+  copy(body: string, reason: string): Promise<{ cut: boolean }> {
+    if (this.refuses) return Promise.reject(new Error('the queue takes nothing'));
     this.copies.push({ body, reason });
-    return Promise.resolve();
+    return Promise.resolve({ cut: false });
   }
 }
 

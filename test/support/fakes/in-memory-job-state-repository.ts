@@ -187,6 +187,10 @@ export class InMemoryJobStateRepository extends JobStateRepositoryPort {
     );
   }
 
+  claimUncounted(jobId: string, run: number): Promise<ConditionalWrite> {
+    return this.#write('claimUncounted', jobId, ({ uncounted, ...job }) => (uncounted === true && job.run === run ? job : undefined));
+  }
+
   cancelDead(jobId: string, run: number, taskToken: string): Promise<ConditionalWrite> {
     return this.#write('cancelDead', jobId, ({ taskToken: carried, ...job }) => {
       if (!isCounting(job.status) || job.run !== run || carried !== taskToken) return undefined;
@@ -205,6 +209,7 @@ export class InMemoryJobStateRepository extends JobStateRepositoryPort {
         resultKey: _key,
         resultsNotWritten: _notWritten,
         callback: _callback,
+        uncounted: _uncounted,
         error: _error,
         lastHeartbeatAt: _beat,
         ...rest

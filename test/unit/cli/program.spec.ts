@@ -132,7 +132,17 @@ describe('jobs and job', () => {
   it('lists the active jobs as a table, and says that ended ones are not there', async () => {
     const { stdout, stderr } = await run(['jobs']);
     expect(stdout).toMatch(/^JOB {4}STATUS .*\njob-1 {2}DOWNLOADING +6 +10 +1 +1\.5 KB/);
-    expect(stderr).toContain('Ended jobs are not listed');
+    expect(stderr).toMatch(/^1 active job\. Ended jobs are not listed: .* 2 coordinators live\.\n$/);
+  });
+
+  it('says that nobody runs them, and lists them when that cannot be known', async () => {
+    const nobody = { live: [], silent: ['a', 'b'] };
+    const dead = await run(['jobs'], { fleet: { look: async () => nobody, watch: async () => nobody } });
+    expect(dead.stderr).toContain('No coordinator lives (2 silent): nothing moves until a service runs.');
+    const look = () => Promise.reject(new Error('no permission'));
+    const unknown = await run(['jobs'], { fleet: { look, watch: look } });
+    expect(unknown).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('job-1') });
+    expect(unknown.stderr).toContain('Whether coordinators live is not known: no permission.');
   });
 
   it('shows a job to programs as one JSON object without its token', async () => {

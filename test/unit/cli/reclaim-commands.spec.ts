@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { HeldBatch, ReclaimTurn } from '../../../src/batches/index.js';
 import type { Services } from '../../../src/cli/services.js';
 import { aReclaim } from '../../support/builders.js';
-import { aTurn, run } from '../../support/command-line.js';
+import { aTurn, job, run } from '../../support/command-line.js';
 
 const held: HeldBatch = {
   jobId: 'job-1',
@@ -32,7 +32,7 @@ describe('stale', () => {
     const { exitCode, stdout, stderr } = await run(['stale'], services);
     expect(stdout).toMatch(/^JOB +BATCH +TYPE +HELD BY +FOR +HEARTBEAT +PROGRESS +OF TTL +STATE\n/);
     expect(stdout).toMatch(/\njob-1 +7 +download +host-1 +15 min 00 s +1 min 03 s +- +70% +late\n$/);
-    expect([exitCode, stderr]).toEqual([0, '3 running: 2 healthy, 1 late, 0 stale (the first 1 are shown)\n']);
+    expect([exitCode, stderr]).toEqual([0, '3 running: 2 healthy, 1 late, 0 stale (the first 1 are shown). 2 coordinators live.\n']);
   });
 
   it('tells programs the same', async () => {
@@ -43,24 +43,56 @@ describe('stale', () => {
   });
 
   it('says that nothing runs', async () => {
-    expect(await run(['stale'])).toMatchObject({ exitCode: 0, stdout: '', stderr: 'No running batches\n' });
+    expect(await run(['stale'])).toMatchObject({ exitCode: 0, stdout: '', stderr: 'No running batches. 2 coordinators live.\n' });
   });
 });
 
 describe('validate', () => {
-  const services: Partial<Services> = { validateLeases: { list: async () => [held] } };
+  const nobody = { live: [], silent: ['coordinator-9'] };
+  const validated = async (services: Partial<Services>) => {
+    const { exitCode, stdout, stderr } = await run(['validate'], services);
+    const json = await run(['validate', '--json'], services);
+    expect(json.exitCode).toBe(exitCode);
+    return { exitCode, stdout, stderr, json: JSON.parse(json.stdout) as Record<string, unknown> };
+  };
 
   it('exits with 0 and says so when there is nothing to find', async () => {
-    const nothing = 'No batch runs for more than twice its TTL without a heartbeat\n';
-    expect(await run(['validate'])).toMatchObject({ exitCode: 0, stdout: '', stderr: nothing });
-    expect(await run(['validate', '--json'])).toMatchObject({ exitCode: 0, stdout: '[]\n' });
+    const nothing = '1 active job, no batch silent for too long, no answer overdue. 2 coordinators live.\n';
+    expect(await validated({})).toMatchObject({ exitCode: 0, stdout: '', stderr: nothing, json: { problems: [], activeJobs: 1 } });
   });
 
-  it('exits with 1 and shows what should not be', async () => {
-    const { exitCode, stdout, stderr } = await run(['validate'], services);
-    expect([exitCode, stderr]).toEqual([1, expect.stringContaining('should have been reclaimed')]);
+  it('exits with 1 and shows the batches that should have been reclaimed', async () => {
+    const { exitCode, stdout, stderr, json } = await validated({ validateLeases: { list: async () => [held] } });
+    expect([exitCode, stderr]).toEqual([1, expect.stringContaining('1 batch should have been reclaimed')]);
     expect(stdout).toContain('host-1');
-    expect(await run(['validate', '--json'], services)).toMatchObject({ exitCode: 1, stdout: `${JSON.stringify([held])}\n` });
+    expect(json).toMatchObject({ overdue: [held], problems: [expect.stringContaining('reclaim')] });
+  });
+
+  it('exits with 1 when jobs wait and no coordinator lives, also not when it is watched', async () => {
+    const dead: Partial<Services> = { fleet: { look: async () => nobody, watch: async () => nobody } };
+    const { exitCode, stderr, json } = await validated(dead);
+    expect([exitCode, stderr]).toEqual([
+      1,
+      expect.stringMatching(/^No coordinator lives \(silent: coordinator-9\), and 1 active job waits/),
+    ]);
+    expect(json).toMatchObject({ coordinators: nobody, activeJobs: 1 });
+    const beating: Partial<Services> = { fleet: { look: async () => nobody, watch: async () => ({ live: ['slow clock'], silent: [] }) } };
+    expect(await validated(beating)).toMatchObject({ exitCode: 0 });
+  });
+
+  it('exits with 0 when nobody lives and nothing is to be done, and watches nobody then', async () => {
+    const fleet: Services['fleet'] = { look: async () => nobody, watch: () => Promise.reject(new Error('watched')) };
+    const jobs: Services['jobs'] = { find: async () => undefined, list: async () => [] };
+    expect(await validated({ fleet, jobs })).toMatchObject({
+      exitCode: 0,
+      stderr: expect.stringContaining('No coordinator lives (1 silent)'),
+    });
+  });
+
+  it('exits with 1 when a job stays FINALIZING', async () => {
+    const { exitCode, stderr, json } = await validated({ stuckFinishes: { list: async () => [job] } });
+    expect([exitCode, stderr]).toEqual([1, expect.stringContaining('1 job stays FINALIZING for minutes (job-1)')]);
+    expect(json).toMatchObject({ finalizing: ['job-1'] });
   });
 });
 

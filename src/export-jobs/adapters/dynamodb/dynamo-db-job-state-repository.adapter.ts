@@ -12,8 +12,8 @@ import {
 } from '../../application/job-state-repository.port.js';
 import { encodeBatchCount } from '../../domain/counting.js';
 import type { ActiveStatus, Callback, ExpansionPlan, ExportJobEntity, Finisher, JobOutcome } from '../../domain/export-job.entity.js';
-import { renewUpdate, takeOverUpdate } from './finisher-updates.js';
-import { NAMES, SAME_RUN, STATUS_IS_FINALIZING } from './job-conditions.js';
+import { endUpdate, renewUpdate, takeOverUpdate } from './finisher-updates.js';
+import { NAMES, SAME_RUN } from './job-conditions.js';
 import { ROW_VERSION, toJobEntity } from './job-row.schema.js';
 import { JobStatusIndex } from './job-status-index.js';
 import { reopenUpdate } from './reopen-update.js';
@@ -28,6 +28,7 @@ const TOKEN_AS_OBSERVED = 'taskToken = :token';
 const COUNTERS_AS_OBSERVED = 'completedTasks = :completed AND failedTasks = :failed';
 const PROGRESS_AS_OBSERVED = 'lastProgressAt = :progress';
 const SENT_AS_OBSERVED = 'sentBatches = :observed';
+const NOT_COUNTED_YET = 'attribute_exists(uncounted)';
 const ANSWERER_UNKNOWN = 'callback IN (:gone, :unknown)';
 
 const COUNTING_VALUES = { ':processing': 'PROCESSING', ':downloading': 'DOWNLOADING' };
@@ -244,28 +245,7 @@ export class DynamoDbJobStateRepositoryAdapter extends JobStateRepositoryPort {
   }
 
   async end(jobId: string, run: number, outcome: JobOutcome, answered: Answered): Promise<ConditionalWrite> {
-    return this.update(jobId, {
-      UpdateExpression:
-        'SET #status = :status, completedAt = :completedAt, callback = :callback, updatedAt = :now, #ttl = :ttl' +
-        (answered.resultKey === undefined ? '' : ', resultKey = :resultKey') +
-        (answered.resultsNotWritten === undefined ? '' : ', resultsNotWritten = :notWritten') +
-        (outcome.error === undefined ? '' : ', #error = :error') +
-        ' REMOVE taskToken, statusShard, finisher',
-      ConditionExpression: [STATUS_IS_FINALIZING, SAME_RUN].join(' AND '),
-      ExpressionAttributeNames: { ...NAMES, '#ttl': 'ttl', ...(outcome.error === undefined ? {} : { '#error': 'error' }) },
-      ExpressionAttributeValues: {
-        ':finalizing': 'FINALIZING',
-        ':run': run,
-        ':status': outcome.status,
-        ':completedAt': outcome.decidedAt,
-        ':callback': answered.callback,
-        ':now': this.clock.nowIso(),
-        ':ttl': this.expiryS(),
-        ...(answered.resultKey === undefined ? {} : { ':resultKey': answered.resultKey }),
-        ...(answered.resultsNotWritten === undefined ? {} : { ':notWritten': answered.resultsNotWritten }),
-        ...(outcome.error === undefined ? {} : { ':error': outcome.error }),
-      },
-    });
+    return this.update(jobId, endUpdate(run, outcome, answered, { now: this.clock.nowIso(), ttlS: this.expiryS() }));
   }
 
   async recordAnswer(jobId: string, run: number, callback: 'success' | 'failure'): Promise<ConditionalWrite> {
@@ -281,6 +261,16 @@ export class DynamoDbJobStateRepositoryAdapter extends JobStateRepositoryPort {
         ':callback': callback,
         ':now': this.clock.nowIso(),
       },
+    });
+  }
+
+  async claimUncounted(jobId: string, run: number): Promise<ConditionalWrite> {
+    // Two coordinators that disagree on whose the job is would both count it.
+    return this.update(jobId, {
+      UpdateExpression: 'REMOVE uncounted SET updatedAt = :now',
+      ConditionExpression: [SAME_RUN, NOT_COUNTED_YET].join(' AND '),
+      ExpressionAttributeNames: { '#run': 'run' },
+      ExpressionAttributeValues: { ':run': run, ':now': this.clock.nowIso() },
     });
   }
 

@@ -1,5 +1,6 @@
 import type { ConditionalUpdate } from '../../../platform/dynamodb/index.js';
-import type { ExportJobEntity, Finisher } from '../../domain/export-job.entity.js';
+import type { Answered } from '../../application/job-state-repository.port.js';
+import type { ExportJobEntity, Finisher, JobOutcome } from '../../domain/export-job.entity.js';
 import { NAMES, SAME_RUN, STATUS_IS_FINALIZING } from './job-conditions.js';
 
 const FINISHER_AS_OBSERVED = 'finisher.#id = :id AND finisher.seq = :seq';
@@ -38,6 +39,36 @@ export function renewUpdate(run: number, finisher: Finisher, now: string): Updat
       ':id': finisher.id,
       ':seq': finisher.seq,
       ':now': now,
+    },
+  };
+}
+
+/** The last write of a finisher. Its lease is not asked for: of two that overlap either may end the job, which both have answered alike. */
+export function endUpdate(run: number, outcome: JobOutcome, answered: Answered, { now, ttlS }: { now: string; ttlS: number }): Update {
+  const { resultKey, resultsNotWritten, callback, uncounted } = answered;
+  const { error } = outcome;
+  return {
+    UpdateExpression:
+      'SET #status = :status, completedAt = :completedAt, callback = :callback, updatedAt = :now, #ttl = :ttl' +
+      (resultKey === undefined ? '' : ', resultKey = :resultKey') +
+      (resultsNotWritten === undefined ? '' : ', resultsNotWritten = :notWritten') +
+      (uncounted === undefined ? '' : ', uncounted = :uncounted') +
+      (error === undefined ? '' : ', #error = :error') +
+      ' REMOVE taskToken, statusShard, finisher',
+    ConditionExpression: [STATUS_IS_FINALIZING, SAME_RUN].join(' AND '),
+    ExpressionAttributeNames: { ...NAMES, '#ttl': 'ttl', ...(error === undefined ? {} : { '#error': 'error' }) },
+    ExpressionAttributeValues: {
+      ':finalizing': 'FINALIZING',
+      ':run': run,
+      ':status': outcome.status,
+      ':completedAt': outcome.decidedAt,
+      ':callback': callback,
+      ':now': now,
+      ':ttl': ttlS,
+      ...(resultKey === undefined ? {} : { ':resultKey': resultKey }),
+      ...(resultsNotWritten === undefined ? {} : { ':notWritten': resultsNotWritten }),
+      ...(uncounted === undefined ? {} : { ':uncounted': uncounted }),
+      ...(error === undefined ? {} : { ':error': error }),
     },
   };
 }

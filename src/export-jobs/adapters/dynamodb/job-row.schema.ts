@@ -59,6 +59,7 @@ export const jobRowSchema = z.object({
   resultsNotWritten: z.object({ bucket: z.string(), key: z.string(), code: z.string() }).optional(),
   callback: z.enum(['success', 'failure', 'gone', 'unknown', 'none']).optional(),
   error: errorSchema.optional(),
+  uncounted: z.literal(true).optional(),
   /** JSON text: DynamoDB would refuse large numbers and deep nesting, which are the sender's right. */
   metadata: z
     .string()

@@ -8,7 +8,7 @@ const AS_OBSERVED = '#status = :observed AND #run = :run';
 /** Never out of a life that still counts or answers, even if that is what was observed. */
 const HAS_ENDED = '#status IN (:completed, :failed, :cancelled)';
 /** What the former run ended with. */
-const FORMER_END = '#ttl, completedAt, outcome, finisher, resultKey, resultsNotWritten, callback, #error, lastHeartbeatAt';
+const FORMER_END = '#ttl, completedAt, outcome, finisher, resultKey, resultsNotWritten, callback, uncounted, #error, lastHeartbeatAt';
 
 /**
  * The write that reopens a job. Two messages may find the same ended job: one of them reopens it. Counters and what is recorded for

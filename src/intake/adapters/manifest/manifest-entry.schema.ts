@@ -51,6 +51,7 @@ function reasonOf(issue: z.core.$ZodIssue): string {
   }
 }
 
-function shortened(name: string): string {
+/** A name that was sent, to be shown. */
+export function shortened(name: string): string {
   return name.length > MAX_SHOWN_NAME ? `${name.slice(0, MAX_SHOWN_NAME)}…` : name;
 }

@@ -66,4 +66,12 @@ export const FLEET_MUTATIONS: readonly Mutation[] = [
     replace: 'return aliveAt',
     specs: [...ON_LIVENESS, 'unit/fleet/application/fleet-memory.spec.ts'],
   },
+  {
+    rule: 'One warning when a coordinator goes silent',
+    fault: 'every look warns of every silent row',
+    file: 'src/fleet/application/fleet-watch.ts',
+    find: 'this.alive.has(coordinator)',
+    replace: "coordinator !== ''",
+    specs: ['unit/fleet/application/fleet-watch.spec.ts'],
+  },
 ];

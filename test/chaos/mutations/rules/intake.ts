@@ -12,6 +12,7 @@ const HASHES = 'src/intake/adapters/manifest/key-hashes.ts';
 const ON_LISTS = ['unit/intake/application/open-lists.spec.ts'];
 const ON_PROGRESS = ['unit/intake/application/expansion-progress.spec.ts'];
 const ON_CONSUMER = ['unit/intake/adapters/export-job.consumer.spec.ts'];
+const ON_SPOOL_FOLDERS = ['unit/intake/adapters/spool-folders.spec.ts'];
 const ON_SPOOLING = ['unit/intake/adapters/spooling-manifest.adapter.spec.ts'];
 
 export const INTAKE_MUTATIONS: readonly Mutation[] = [
@@ -127,6 +128,38 @@ export const INTAKE_MUTATIONS: readonly Mutation[] = [
     find: 'await dispose();\n      if (!signal.aborted)',
     replace: 'if (!signal.aborted)',
     specs: ON_SPOOLING,
+  },
+  {
+    rule: 'A start removes the lists of killed processes',
+    fault: 'those of a living process go, too',
+    file: 'src/intake/adapters/spool-folders.ts',
+    find: '(Number(pid) === this.self.pid || !this.isAlive(Number(pid)))',
+    replace: 'Number(pid) > 0',
+    specs: ON_SPOOL_FOLDERS,
+  },
+  {
+    rule: 'A start removes the lists of killed processes',
+    fault: 'those of another container on the same disk go, too',
+    file: 'src/intake/adapters/spool-folders.ts',
+    find: 'host === hostOf(this.self)',
+    replace: 'host !== undefined',
+    specs: ON_SPOOL_FOLDERS,
+  },
+  {
+    rule: 'A typo must not pass',
+    fault: 'a misspelt field at the top is ignored',
+    file: 'src/intake/adapters/export-job-message.schema.ts',
+    find: 'if (typos.length > 0) return unusable(json, typos);',
+    replace: 'if (typos.length > 100) return unusable(json, typos);',
+    specs: ['unit/intake/adapters/export-job-message.schema.spec.ts'],
+  },
+  {
+    rule: 'Rejected: a copy with its reason on the dead-letter queue',
+    fault: 'a body near the limit of SQS leaves no room for the reason',
+    file: 'src/intake/adapters/sqs-dead-letter.adapter.ts',
+    find: 'cut ? cutTo(message, maxBytes) : message',
+    replace: 'message',
+    specs: ['unit/intake/adapters/sqs-dead-letter.adapter.spec.ts'],
   },
   {
     rule: 'Its source’s time alone counts',

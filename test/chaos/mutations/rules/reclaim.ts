@@ -153,6 +153,25 @@ const JUDGING: readonly Mutation[] = [
   },
 ];
 
+const VALIDATION: readonly Mutation[] = [
+  {
+    rule: 'Stored times alone never condemn',
+    fault: 'validate lists a batch whose holder beats while it watches',
+    file: 'src/batches/application/validate-leases.query.ts',
+    find: ' && signatures.get(nameOf(batch)) === leaseSignature(batch)',
+    replace: '',
+    specs: ['unit/batches/application/batch-views.spec.ts'],
+  },
+  {
+    rule: 'Stored times alone never condemn',
+    fault: 'the gauge counts a batch whose holder beats with a slow clock',
+    file: STALE,
+    find: 'return isStale(batch, unchangedMs, nowMs, { ttlMs: ttlMs + RECLAIM_GRACE_MS, heartbeatIntervalMs });',
+    replace: 'return isLongSilent(batch, nowMs, ttlMs);',
+    specs: ['unit/batches/domain/stale-batch.spec.ts', ...ON_TURN],
+  },
+];
+
 const GIVING_UP: readonly Mutation[] = [
   {
     rule: 'Dead: results first, then the row, then counters',
@@ -175,4 +194,4 @@ const GIVING_UP: readonly Mutation[] = [
   },
 ];
 
-export const RECLAIM_MUTATIONS: readonly Mutation[] = [...BLIND, ...TAKING, ...JUDGING, ...GIVING_UP];
+export const RECLAIM_MUTATIONS: readonly Mutation[] = [...BLIND, ...TAKING, ...JUDGING, ...VALIDATION, ...GIVING_UP];

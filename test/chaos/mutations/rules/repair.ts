@@ -10,6 +10,7 @@ const ORCHESTRATOR = 'src/export-jobs/application/heartbeat-orchestrator.service
 const ON_JOB_BATCHES = ['unit/batches/adapters/job-batches.adapter.spec.ts'];
 const ON_DECISION = ['unit/export-jobs/domain/decide-repair.spec.ts'];
 const ON_ORCHESTRATOR = ['unit/export-jobs/application/heartbeat-orchestrator.service.spec.ts'];
+const ON_FRESH_JOBS = ['unit/export-jobs/application/fresh-jobs.spec.ts'];
 const ON_JOBS_WITHOUT_PROGRESS = ['unit/export-jobs/application/jobs-without-progress.spec.ts'];
 
 export const REPAIR_MUTATIONS: readonly Mutation[] = [
@@ -108,6 +109,30 @@ export const REPAIR_MUTATIONS: readonly Mutation[] = [
     find: 'sinceMs > this.intervalMs * BLIND_INTERVALS ? sinceMs : 0',
     replace: 'sinceMs > this.intervalMs * BLIND_INTERVALS ? 0 : 0',
     specs: ['unit/export-jobs/application/seen-jobs.spec.ts'],
+  },
+  {
+    rule: 'Acceptance enters the beat memory',
+    fault: 'an outage of the tables leaves a job without a beat that was accepted since the last look',
+    file: ORCHESTRATOR,
+    find: 'const mine = fresh.over(known.mine);',
+    replace: 'const { mine } = known;',
+    specs: ON_FRESH_JOBS,
+  },
+  {
+    rule: 'Acceptance enters the beat memory',
+    fault: 'the memory of a job ends with the first look that does not find it, before its owner has looked',
+    file: 'src/export-jobs/application/fresh-jobs.ts',
+    find: 'lookAt >= since + intervalMs',
+    replace: 'lookAt >= since',
+    specs: ON_FRESH_JOBS,
+  },
+  {
+    rule: 'Acceptance enters the beat memory',
+    fault: 'an outage of the tables leaves a token without a beat that has replaced another since the last look',
+    file: 'src/intake/application/accept-job.use-case.ts',
+    find: 'this.heartbeats.remember(current);',
+    replace: '',
+    specs: ['unit/intake/application/accept-job.use-case.spec.ts'],
   },
   {
     rule: 'Finish and repair never stand in front of a beat',

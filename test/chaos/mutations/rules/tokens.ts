@@ -126,6 +126,33 @@ const TOKENS: readonly Mutation[] = [
   },
 ];
 
+const SUMS: readonly Mutation[] = [
+  {
+    rule: 'Each beat has succeeded or failed',
+    fault: 'a token that is gone is no failure',
+    file: 'src/export-jobs/application/task-heartbeat.service.ts',
+    find: "else this.metrics.increment('heartbeat_failure_total'",
+    replace: "else if (outcome !== 'gone') this.metrics.increment('heartbeat_failure_total'",
+    specs: ['unit/export-jobs/application/task-heartbeat.service.spec.ts'],
+  },
+  {
+    rule: 'What a command has ended is counted once',
+    fault: 'two coordinators count it',
+    file: REPOSITORY,
+    find: '[SAME_RUN, NOT_COUNTED_YET]',
+    replace: `[SAME_RUN, ${alwaysTrue('NOT_COUNTED_YET')}]`,
+    specs: ON_ROWS,
+  },
+  {
+    rule: 'What a command has ended is counted once',
+    fault: 'nobody counts it',
+    file: 'src/export-jobs/application/command-ends.service.ts',
+    find: 'if (job.uncounted !== true) return;',
+    replace: 'if (job.uncounted !== undefined) return;',
+    specs: ['unit/export-jobs/application/command-ends.service.spec.ts'],
+  },
+];
+
 const ENDING: readonly Mutation[] = [
   {
     rule: 'Batches cancelled IF their run is not newer',
@@ -222,4 +249,4 @@ const ENDING: readonly Mutation[] = [
   },
 ];
 
-export const TOKEN_MUTATIONS: readonly Mutation[] = [...EXPANDING, ...TOKENS, ...ENDING];
+export const TOKEN_MUTATIONS: readonly Mutation[] = [...EXPANDING, ...TOKENS, ...SUMS, ...ENDING];

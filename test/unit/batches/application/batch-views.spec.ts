@@ -64,17 +64,33 @@ describe('StaleMonitorQuery', () => {
 });
 
 describe('ValidateLeasesQuery', () => {
-  const list = () => new ValidateLeasesQuery(SETTINGS, batches, clock).list();
+  const list = async (meanwhile = () => undefined as unknown) => {
+    const listed = new ValidateLeasesQuery(SETTINGS, batches, clock).list();
+    await clock.advance(39_000);
+    meanwhile();
+    await clock.advance(1_000);
+    return listed;
+  };
 
-  it('is empty while every running batch has beaten within twice its TTL', async () => {
-    batches.put(silent(0, 5), silent(1, 180), aBatch({ batchNo: 2, heartbeatAt: ago(999) }));
-    await expect(list()).resolves.toEqual([]);
+  it('is empty while every running batch has beaten within its TTL and a minute, and then waits for nothing', async () => {
+    batches.put(silent(0, 5), silent(1, 150), aBatch({ batchNo: 2, heartbeatAt: ago(999) }));
+    await expect(new ValidateLeasesQuery(SETTINGS, batches, clock).list()).resolves.toEqual([]);
   });
 
   it('lists those that have not, longest silent first; without a heartbeat the claim speaks for it', async () => {
     const { heartbeatAt: _none, ...unbeaten } = silent(3, 0);
-    batches.put(silent(0, 181), silent(1, 500), silent(2, 20), unbeaten);
+    batches.put(silent(0, 151), silent(1, 500), silent(2, 20), unbeaten);
     expect(numbersOf(await list())).toEqual([3, 1, 0]);
+  });
+
+  it('leaves out those whose holder beats while they are watched: its clock is ten minutes slow', async () => {
+    batches.put(silent(0, 600), silent(1, 600));
+    expect(numbersOf(await list(() => batches.put(silent(0, 599))))).toEqual([1]);
+  });
+
+  it('leaves out those that end while they are watched', async () => {
+    batches.put(silent(0, 600), silent(1, 600));
+    expect(numbersOf(await list(() => batches.put(aBatch({ batchNo: 0, status: 'succeeded' }))))).toEqual([1]);
   });
 });
 

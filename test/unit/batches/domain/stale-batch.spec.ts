@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { isOverdue, isStale, leaseSignature, storedSilenceMs, watchMs } from '../../../../src/batches/domain/stale-batch.js';
+import { isLongSilent, isOverdue, isStale, leaseSignature, storedSilenceMs, watchMs } from '../../../../src/batches/domain/stale-batch.js';
 import type { BatchEntity } from '../../../../src/batches/domain/batch.entity.js';
 import { aBatch } from '../../../support/builders.js';
 
@@ -109,11 +109,21 @@ describe('storedSilenceMs', () => {
 
 describe('isOverdue', () => {
   it.each([
-    [180, false],
-    [181, true],
-  ])('of a batch silent for %i s of a TTL of 90 s: %p', (silentS, overdue) => {
-    expect(isOverdue(aHeld(900, { heartbeatAt: ago(silentS) }), NOW_MS, LIMITS.ttlMs)).toBe(overdue);
+    ['a minute beyond its TTL by the stored times, and watched', 151, 40, true],
+    ['not yet a minute beyond its TTL', 150, 40, false],
+    ['silent by the stored times only: its holder’s clock may be slow', 600, 39, false],
+    ['seen unchanged for more than its TTL and a minute, whatever its holder’s clock shows', -600, 151, true],
+    ['seen unchanged for its TTL and a minute', -600, 150, false],
+  ])('%s', (_case, silentS, unchangedS, overdue) => {
+    expect(isOverdue(aHeld(900, { heartbeatAt: ago(silentS) }), unchangedS * 1_000, NOW_MS, LIMITS)).toBe(overdue);
   });
+});
+
+it.each([
+  [150, false],
+  [151, true],
+])('isLongSilent: of a batch silent for %i s of a TTL of 90 s by the stored times: %p', (silentS, long) => {
+  expect(isLongSilent(aHeld(900, { heartbeatAt: ago(silentS) }), NOW_MS, LIMITS.ttlMs)).toBe(long);
 });
 
 it('watchMs: four heartbeat intervals, after which stored times may speak', () => {

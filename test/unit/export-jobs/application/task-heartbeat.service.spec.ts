@@ -123,6 +123,54 @@ onEachClock('a failing beat', () => {
   });
 });
 
+onEachClock('the sums of beats', () => {
+  /** Reasons of the failures, after it has been asserted that each beat has succeeded or failed. */
+  const failures = () => {
+    const [sent, succeeded, failed] = ['sent', 'success', 'failure'].map((what) => f.metrics.total(`heartbeat_${what}_total`));
+    expect(sent).toBe((succeeded ?? NaN) + (failed ?? NaN));
+    return f.metrics.increments.filter(({ name }) => name === 'heartbeat_failure_total').map(({ labels }) => labels.reason);
+  };
+
+  it.each<[string, Partial<ExportJobEntity>, string]>([
+    ['is being answered', { status: 'FINALIZING' }, 'answered'],
+    ['is active', {}, 'gone'],
+    ['has ended since the look', { status: 'COMPLETED' }, 'gone'],
+  ])('hold of a dead token whose job %s', async (_case, over, reason) => {
+    const seen = aJob({ ...over, status: over.status === 'FINALIZING' ? 'FINALIZING' : 'DOWNLOADING' });
+    f.jobs.put(aJob(over));
+    f.stepFunctions.close(TOKEN);
+    await beat(seen);
+    expect(failures()).toEqual([reason]);
+  });
+
+  it('hold when the job of a dead token could not be cancelled, and when it was tried again', async () => {
+    f.gate.next('cancelDead', 'unavailable');
+    f.stepFunctions.close(TOKEN);
+    await beat();
+    await beat();
+    expect(failures()).toEqual(['gone', 'gone']);
+  });
+
+  it('hold of a garbled token that was accepted before: it fails once', async () => {
+    await beatAll([f.jobs.get('job-1')]);
+    f.stepFunctions.answerNext(INVALID);
+    await beatAll([f.jobs.get('job-1')]);
+    expect(failures()).toEqual(['invalid-token']);
+  });
+
+  it('hold of proofs, of ports that throw, and while a beat is under way', async () => {
+    f.stepFunctions.close('another token');
+    await heartbeats.prove('another token', running.signal);
+    f.gate.next('sendHeartbeat', 'unavailable', () => f.clock.sleep(3_000));
+    await beat();
+    await beat();
+    expect(failures()).toEqual(['gone', 'unknown']);
+    await f.clock.advance(3_000);
+    expect(failures()).toEqual(['gone', 'unknown']);
+    expect(f.metrics.total('heartbeat_success_total')).toBe(1);
+  });
+});
+
 onEachClock('a beat that is answered gone', () => {
   beforeEach(() => f.stepFunctions.close(TOKEN));
 

@@ -44,6 +44,20 @@ describe('a usable message', () => {
     expect(parse({ ...REQUIRED, v: 2, priority: 'high' })).toEqual({ kind: 'ok', message: REQUIRED });
   });
 
+  it('may carry keys at the top that look like a field which is there, too', () => {
+    const message = { ...REQUIRED, destination: { bucket: 'my-bucket' } };
+    expect(parse({ ...message, destinations: 2, jobIds: [], job_id: 7 })).toEqual({ kind: 'ok', message });
+  });
+
+  it('may begin with a byte order mark', () => {
+    expect(parseExportJobMessage(`\uFEFF${JSON.stringify(REQUIRED)}`)).toEqual({ kind: 'ok', message: REQUIRED });
+  });
+
+  it('may hold characters beyond the basic plane', () => {
+    const files = [{ url: 'https://host/a', key: 'fotos/🎉.jpg' }];
+    expect(parse({ ...REQUIRED, source: { files } })).toMatchObject({ kind: 'ok', files: [{ key: 'fotos/🎉.jpg' }] });
+  });
+
   it.each(['s3://bucket/list.jsonl.gz', 'https://host/list?sig=x'])('may point to the manifest %s', (manifest) => {
     expect(parse({ ...REQUIRED, source: { manifest, format: 'jsonl' } }).kind).toBe('ok');
   });
@@ -58,6 +72,14 @@ describe('a usable message', () => {
 });
 
 describe('an unusable message', () => {
+  it('that lacks a field and has one like it is told of both', () => {
+    const { userId: _none, ...message } = REQUIRED;
+    expect(reasonsOf({ ...message, userID: 'u' })).toEqual([
+      'userId is missing: add it (string)',
+      'userID is no field of a message: is it meant to be userId? Correct or remove it',
+    ]);
+  });
+
   it.each(['', 'null', '[]', '"x"', '12', '{', '\u0000'])('%j is answered, not thrown', (body) => {
     expect(parseExportJobMessage(body)).toEqual({ kind: 'unusable', reasons: expect.arrayContaining([expect.any(String)]) });
   });
@@ -103,6 +125,10 @@ describe('an unusable message', () => {
     [{ ...REQUIRED, options: { toleratedFailures: 1 } }, 'options has unknown keys (toleratedFailures)'],
     [{ ...REQUIRED, options: { headers: { Range: 'x' } } }, 'options.headers holds "Range"'],
     [{ ...REQUIRED, options: { expectContentType: 'pdf' } }, 'options.expectContentType is no media type'],
+    [{ ...REQUIRED, destinaton: { bucket: 'b' } }, 'destinaton is no field of a message: is it meant to be destination?'],
+    [{ ...REQUIRED, Source: {} }, 'Source is no field of a message: is it meant to be source?'],
+    [{ ...REQUIRED, option: {} }, 'option is no field of a message: is it meant to be options?'],
+    [{ ...REQUIRED, task_token: TOKEN }, 'task_token is no field of a message: is it meant to be taskToken?'],
     [{ ...REQUIRED, metadata: { text: 'ä'.repeat(2_048) } }, 'metadata is over 4096 bytes of JSON'],
   ];
   for (const [message, reason] of problems)

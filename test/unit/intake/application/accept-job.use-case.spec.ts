@@ -285,6 +285,15 @@ onEachClock('another token', () => {
     await expect(accept({ taskToken: NEW })).resolves.toBe('acknowledge');
     expect(job()).toMatchObject({ taskToken: NEW, attempt: 2 });
     expect(i.stepFunctions.answers).toEqual([]);
+    expect(i.heartbeats.fresh.list()).toMatchObject([{ taskToken: NEW }]);
+  });
+
+  it('is known to the heartbeats at once, which beat it also while the tables cannot be read', async () => {
+    i.jobs.put(aJob());
+    i.stepFunctions.close(TOKEN);
+    await accept({ taskToken: NEW });
+    await accept({ jobId: 'job-2', taskToken: 'its own' });
+    expect(i.heartbeats.fresh.list()).toMatchObject([{ taskToken: NEW }, { jobId: 'job-2' }]);
   });
 
   it('FINALIZING: never replace; it waits for its finisher and then acts on the end', async () => {

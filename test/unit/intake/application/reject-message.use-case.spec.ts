@@ -42,6 +42,17 @@ describe('RejectMessageUseCase', () => {
     expect(i.deadLetters.copies).toEqual([]);
   });
 
+  it('says that there is a copy once there is one', async () => {
+    const told = () => i.logger.messages('info').filter((message) => message.includes('dead-letter queue'));
+    i.deadLetters.refuses = true;
+    await expect(i.rejectMessage.reject(MESSAGE, running)).rejects.toThrow('the queue takes nothing');
+    expect(told()).toEqual([]);
+    expect(i.logger.messages('error')).toEqual(['Job message cannot be used']);
+    i.deadLetters.refuses = false;
+    await i.rejectMessage.reject(MESSAGE, running);
+    expect(told()).toEqual(['A copy of the job message is on the dead-letter queue']);
+  });
+
   it('logs the reasons, and neither the body nor the token', async () => {
     await i.rejectMessage.reject({ ...MESSAGE, body: 'secret body', taskToken: TOKEN }, running);
     expect(i.logger.messages('error')).toHaveLength(1);
