@@ -1,4 +1,4 @@
-import { chunksOf, type AppLogger, type Clock, type Metrics } from '../../shared/index.js';
+import { chunksOf, retryUntil, toLoggable, type AppLogger, type Clock, type Metrics } from '../../shared/index.js';
 import { failureAnswer, summarize, type FailedTask } from '../domain/answer.js';
 import type { Callback, ExportJobEntity, JobOutcome } from '../domain/export-job.entity.js';
 import type { FinishLease } from './finish-lease.js';
@@ -11,6 +11,7 @@ import type { Answer, SettleTokenService } from './settle-token.service.js';
 
 /** Checkpoints read at the same time. */
 const CHECKPOINTS_AT_ONCE = 16;
+const END_BACKOFF = { baseMs: 200, capMs: 2_000 };
 
 /**
  * - `ended`: the job has its end
@@ -52,8 +53,29 @@ export class FinishJob {
 
     const callback = await this.answer(current, outcome, results, lease, interrupted);
     if (callback === undefined) return stopping.aborted ? 'interrupted' : 'held';
-    await this.end(job, outcome, results, callback);
-    return 'ended';
+    return this.untilEnded(job.jobId, () => this.end(job, outcome, results, callback), stopping);
+  }
+
+  /** A job that is answered, and does not say so, would be answered again by whoever takes it over: this finisher knows, so it goes on trying. */
+  private async untilEnded(jobId: string, end: () => Promise<void>, stopping: AbortSignal): Promise<CompleteOutcome> {
+    const { clock, logger } = this.services;
+    const ended = await retryUntil<true>(
+      async (attempt) => {
+        try {
+          await end();
+          return { done: true, value: true };
+        } catch (error) {
+          logger.warn('The end of a job that is answered cannot be written yet; it is tried again', {
+            jobId,
+            attempt,
+            error: toLoggable(error),
+          });
+          return { done: false };
+        }
+      },
+      { clock, backoff: END_BACKOFF, signal: stopping },
+    );
+    return ended === undefined ? 'interrupted' : 'ended';
   }
 
   /** The rows that the manifest is made of; `undefined`: it is someone else's turn. */

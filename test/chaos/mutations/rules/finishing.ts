@@ -13,6 +13,14 @@ const ON_RESULTS = ['unit/export-jobs/application/results-not-written.spec.ts'];
 
 export const FINISHING_MUTATIONS: readonly Mutation[] = [
   {
+    rule: 'asks Step Functions once although its end cannot be written for minutes',
+    fault: 'who has answered leaves the job to another, which answers again',
+    file: 'src/export-jobs/application/finish-job.ts',
+    find: 'return { done: false };',
+    replace: 'throw error;',
+    specs: ['unit/export-jobs/application/complete-job-faults.spec.ts'],
+  },
+  {
     rule: 'One finisher',
     fault: 'whoever finds a job that is being answered joins in',
     file: COMPLETE,

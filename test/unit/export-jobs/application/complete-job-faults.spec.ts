@@ -14,17 +14,25 @@ function setUp(job: ExportJobEntity) {
   const finisher = aFinisher();
   finisher.jobs.put(job);
   finisher.batches.rows = [aSummary(0), aSummary(1)];
+  /** Time passes until that is done. */
+  const drive = async <T>(work: Promise<T>): Promise<T> => {
+    const state = { isDone: false };
+    void work.catch(() => undefined).finally(() => (state.isDone = true));
+    while (!state.isDone) await finisher.clock.advance(500);
+    return work;
+  };
   /** Finishers, each of a new process that has seen the lease of the former one stand still, until one says that the job ended. */
   const insist = async () => {
     for (let tries = 0; tries < 10; tries++) {
       const observed = finisher.jobs.get('job-1');
       const next = finisher.another();
-      const outcome = await (observed.status === 'FINALIZING' ? next.takeOver(observed) : next.complete('job-1')).catch(() => 'failed');
+      const finish = observed.status === 'FINALIZING' ? next.takeOver(observed) : next.complete('job-1');
+      const outcome = await drive(finish).catch(() => 'failed');
       if (outcome === 'ended') return;
     }
     throw new Error('the job never ended');
   };
-  return { ...finisher, insist };
+  return { ...finisher, drive, insist };
 }
 
 describe.each([
@@ -34,9 +42,13 @@ describe.each([
   it.each(Array.from({ length: STEPS_OF_A_FINISH }, (_, index) => index + 1))(
     'is answered once, and in the same way, after a crash behind step %i',
     async (steps) => {
-      const { jobs, gate, stepFunctions, completeJob, insist } = setUp(job);
+      const { jobs, gate, clock, stepFunctions, completeJob, insist } = setUp(job);
       gate.crashAfter(steps);
-      await expect(completeJob.complete('job-1')).rejects.toThrow(FaultError);
+      const crashed = completeJob.complete('job-1').catch((error: unknown) => error);
+      await clock.advance(5_000);
+      await completeJob.stop();
+      // Who has answered tries to write that down for as long as the process lives.
+      expect(await crashed).toEqual(steps < STEPS_OF_A_FINISH ? expect.any(FaultError) : 'interrupted');
       const decided = jobs.get('job-1').outcome;
       gate.restart();
       await insist();
@@ -55,7 +67,15 @@ describe.each([
     gate.next(step, fault);
     await insist();
     expect(stepFunctions.answers).toMatchObject([{ kind }]);
-    expect(jobs.get('job-1')).toMatchObject({ status, callback: fault === 'retried' || step !== 'end' ? kind : expect.any(String) });
+    expect(jobs.get('job-1')).toMatchObject({ status, callback: kind });
+  });
+
+  it('asks Step Functions once although its end cannot be written for minutes', async () => {
+    const { jobs, gate, drive, stepFunctions, completeJob } = setUp(job);
+    gate.next('end', ...Array.from({ length: 100 }, () => 'unavailable' as const));
+    await expect(drive(completeJob.complete('job-1'))).resolves.toBe('ended');
+    expect(stepFunctions.gate.calls.filter((call) => call === 'answerToken')).toHaveLength(1);
+    expect(jobs.get('job-1')).toMatchObject({ status, callback: kind });
   });
 
   it('is ended by the finisher whose decision was applied and whose reply was lost: nobody waits for another', async () => {
