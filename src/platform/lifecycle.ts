@@ -3,6 +3,7 @@ import { AppLogger, Clock, toLoggable, type MonotonicMs } from '../shared/index.
 /** The order in which parts start; they stop in the reverse order, once the work in hand has been drained. */
 const START_ORDER = [
   'http',
+  'aws',
   'coordinator',
   'worker-pool',
   'upload-rules',

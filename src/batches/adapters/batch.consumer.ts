@@ -3,6 +3,7 @@ import type { DrainDeadlines, LifecyclePart } from '../../platform/index.js';
 import {
   FALLBACK_VISIBILITY_S,
   PollLoop,
+  resolveMaxReceiveCount,
   resolveVisibilityTimeoutS,
   type ReceivedMessage,
   type SqsQueue,
@@ -20,6 +21,8 @@ import { parseBatchMessage } from './batch-message.schema.js';
  */
 const LOOK = { waitSeconds: 0, pauseMs: 500 };
 const LONG_POLL = { waitSeconds: 20, pauseMs: 0 };
+/** Batches come again with each hand-over that was lost. */
+const ASSUMED_RECEIVES = 20;
 
 /**
  * Receives as many batches as there is room for; a batch counts from its receive on, so nothing waits in a local buffer.
@@ -41,7 +44,10 @@ export class BatchConsumer implements LifecyclePart {
     const { takeInBatch } = this.work;
     const { stallTimeoutMs } = this.settings;
     const fallbackS = Math.min(FALLBACK_VISIBILITY_S, Math.floor(stallTimeoutMs / 3_000));
-    const visibilityTimeoutS = await resolveVisibilityTimeoutS(this.queue, this.settings.visibilityTimeoutS, logger, fallbackS);
+    const [visibilityTimeoutS] = await Promise.all([
+      resolveVisibilityTimeoutS(this.queue, this.settings.visibilityTimeoutS, logger, fallbackS),
+      resolveMaxReceiveCount(this.queue, 'Batches queue', ASSUMED_RECEIVES, logger),
+    ]);
     const problem = stallTimeoutProblem(stallTimeoutMs, visibilityTimeoutS);
     if (problem !== undefined) throw new AppError('STALL_TIMEOUT_TOO_SHORT', problem, { disposition: 'fatal' });
     this.loop = new PollLoop({
