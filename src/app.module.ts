@@ -7,7 +7,7 @@ import { FleetModule } from './fleet/fleet.module.js';
 import { CoordinatorHeartbeatService } from './fleet/index.js';
 import { ExportJobConsumer } from './intake/index.js';
 import { IntakeModule } from './intake/intake.module.js';
-import { HealthService, Lifecycle, PlatformModule } from './platform/index.js';
+import { HealthService, Lifecycle, PlatformModule, StartCheck } from './platform/index.js';
 import { PoolManagerService, SourceReader, UploadRuleCheck } from './worker-pool/index.js';
 import { WorkerPoolModule } from './worker-pool/worker-pool.module.js';
 
@@ -17,6 +17,7 @@ export class AppModule {
   constructor(
     @Inject(Lifecycle) lifecycle: Lifecycle,
     @Inject(HealthService) health: HealthService,
+    @Inject(StartCheck) startCheck: StartCheck,
     @Inject(CoordinatorHeartbeatService) coordinator: CoordinatorHeartbeatService,
     @Inject(PoolManagerService) pool: PoolManagerService,
     @Inject(SourceReader) sources: SourceReader,
@@ -27,6 +28,7 @@ export class AppModule {
     @Inject(HeartbeatOrchestratorService) orchestrator: HeartbeatOrchestratorService,
     @Inject(HeartbeatOrchestratorLifecycle) heartbeats: HeartbeatOrchestratorLifecycle,
   ) {
+    lifecycle.register('aws', startCheck);
     lifecycle.register('coordinator', coordinator);
     lifecycle.register('worker-pool', pool);
     lifecycle.register('upload-rules', uploadRules);

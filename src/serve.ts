@@ -2,8 +2,8 @@ import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import { AppModule } from './app.module.js';
 import { CONFIGURATION, ConfigurationError, EXIT_CONFIGURATION, type Configuration } from './config/index.js';
-import { Lifecycle, NestLogger } from './platform/index.js';
-import { AppLogger, toLoggable } from './shared/index.js';
+import { AWS_UNUSABLE, captureLibraryOutput, Lifecycle, NestLogger } from './platform/index.js';
+import { AppError, AppLogger, toLoggable } from './shared/index.js';
 
 /**
  * Threads of libuv's pool, which files, zlib and `dns.lookup` share over all our threads. It has half of them at look-ups at most, and nothing ends one:
@@ -11,11 +11,12 @@ import { AppLogger, toLoggable } from './shared/index.js';
  */
 const LIBUV_THREADS = '32';
 
-/** Runs the service until a signal ends it. Exit codes: 0 after a shutdown, 1 when it could not start, 78 for its configuration. */
+/** Runs the service until a signal ends it. Exit codes: 0 after a shutdown, 1 when it could not start, 78 for its configuration or for what that names. */
 export async function serve(): Promise<void> {
   process.env['UV_THREADPOOL_SIZE'] ??= LIBUV_THREADS;
   const app = await createOrExit();
   const logger = app.get(AppLogger);
+  captureLibraryOutput(logger);
   app.useLogger(new NestLogger(logger));
   const { http } = app.get<Configuration>(CONFIGURATION);
   const lifecycle = app.get(Lifecycle);
@@ -31,13 +32,15 @@ export async function serve(): Promise<void> {
     await lifecycle.start();
   } catch (error) {
     logger.error('Service could not start', { error: toLoggable(error) });
-    process.exit(1);
+    process.exit(error instanceof AppError && error.code === AWS_UNUSABLE ? EXIT_CONFIGURATION : 1);
   }
 }
 
 async function createOrExit(): Promise<NestFastifyApplication> {
   try {
-    return await NestFactory.create<NestFastifyApplication>(AppModule, new FastifyAdapter(), { logger: false, abortOnError: false });
+    // HTTP stops last. A probe that is under way then would keep its connection, and with it the process, for a minute.
+    const adapter = new FastifyAdapter({ forceCloseConnections: true });
+    return await NestFactory.create<NestFastifyApplication>(AppModule, adapter, { logger: false, abortOnError: false });
   } catch (error) {
     if (!(error instanceof ConfigurationError)) throw error;
     process.stderr.write(`${error.message}\n`);

@@ -24,6 +24,7 @@ export function explainError(error: unknown): string {
   if (error instanceof AppError && error.cause instanceof Error) return explainError(error.cause);
   const service = serviceOf(error);
   const reason = withoutSecrets(error.message);
+  if (error.name === 'CredentialsProviderUnavailable') return `${reason}: set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY`;
   if (service === undefined) return reason === '' ? error.name : reason;
   const code = 'code' in error && typeof error.code === 'string' ? error.code : error.name;
   if (UNREACHABLE.has(code))
@@ -31,21 +32,7 @@ export function explainError(error: unknown): string {
       `${service} cannot be reached (${code}): check the network and AWS_REGION, ` +
       `and AWS_ENDPOINT_URL_${service.toUpperCase()} or AWS_ENDPOINT_URL if one is set`
     );
-  if (error.name === 'CredentialsProviderError')
-    return 'No AWS credentials were found: set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY';
   return `${service} answered ${error.name}: ${reason}`;
-}
-
-/** The SDK's errors do not say which service they are of; this middleware makes them. */
-export function namingErrors(awsService: string) {
-  return <I, O>(next: (args: I) => Promise<O>) =>
-    async (args: I): Promise<O> => {
-      try {
-        return await next(args);
-      } catch (error) {
-        throw error instanceof Error ? Object.assign(error, { awsService }) : error;
-      }
-    };
 }
 
 function serviceOf(error: Error): string | undefined {

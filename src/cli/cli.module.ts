@@ -4,7 +4,6 @@ import { CONFIGURATION, loadConfiguration, type Configuration } from '../config/
 import { ExportJobsModule } from '../export-jobs/export-jobs.module.js';
 import { AwsClients } from '../platform/index.js';
 import { AppLogger, Clock, Metrics, SystemClock } from '../shared/index.js';
-import { namingErrors } from './cli-error.js';
 import { StderrLogger } from './stderr-logger.js';
 
 class NoMetrics extends Metrics {
@@ -23,7 +22,7 @@ class NoMetrics extends Metrics {
     { provide: Clock, useClass: SystemClock },
     { provide: AppLogger, useFactory: () => new StderrLogger() },
     { provide: Metrics, useClass: NoMetrics },
-    { provide: AwsClients, inject: [CONFIGURATION], useFactory: createClients },
+    { provide: AwsClients, inject: [CONFIGURATION], useFactory: ({ aws }: Configuration) => new AwsClients(aws) },
   ],
   exports: [CONFIGURATION, Clock, AppLogger, Metrics, AwsClients],
 })
@@ -31,13 +30,3 @@ class CliPlatformModule {}
 
 @Module({ imports: [CliPlatformModule, ExportJobsModule, BatchReclaimModule] })
 export class CliModule {}
-
-function createClients({ aws }: Configuration): AwsClients {
-  const clients = new AwsClients(aws);
-  const step = { step: 'initialize' } as const;
-  clients.dynamoDb.middlewareStack.add(namingErrors('DynamoDB'), step);
-  clients.sqs.middlewareStack.add(namingErrors('SQS'), step);
-  clients.s3.middlewareStack.add(namingErrors('S3'), step);
-  clients.stepFunctions.middlewareStack.add(namingErrors('SFN'), step);
-  return clients;
-}

@@ -1,5 +1,6 @@
-export { AwsClients } from './aws/aws-clients.js';
-export { HealthService, type HealthCheck } from './health.service.js';
+export { AwsClients } from './aws/index.js';
+export { AWS_UNUSABLE, HealthService, StartCheck, type HealthCheck } from './health/index.js';
+export { captureLibraryOutput } from './library-output.js';
 export { Lifecycle, type DrainDeadlines, type LifecyclePart, type LifecycleStep } from './lifecycle.js';
 export { LoopDelay } from './loop-delay.js';
 export { NestLogger, PinoLoggerService } from './pino-logger.service.js';

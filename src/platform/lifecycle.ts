@@ -3,6 +3,7 @@ import { AppLogger, Clock, RepeatedSignal, toLoggable, type MonotonicMs } from '
 /** The order in which parts start; they stop in the reverse order, once the work in hand has been drained. */
 const START_ORDER = [
   'http',
+  'aws',
   'coordinator',
   'worker-pool',
   'upload-rules',

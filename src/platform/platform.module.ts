@@ -1,9 +1,8 @@
 import { Global, Module } from '@nestjs/common';
 import { CONFIGURATION, loadConfiguration, type Configuration } from '../config/index.js';
 import { AppLogger, Clock, Metrics, SystemClock } from '../shared/index.js';
-import { AwsClients } from './aws/aws-clients.js';
-import { HealthController } from './health.controller.js';
-import { HealthService } from './health.service.js';
+import { AwsClients, SharedCredentials } from './aws/index.js';
+import { dependenciesOf, DependencyChecks, HealthController, HealthService, StartCheck } from './health/index.js';
 import { Lifecycle } from './lifecycle.js';
 import { PinoLoggerService } from './pino-logger.service.js';
 import { PromMetricsService } from './prom-metrics.service.js';
@@ -25,8 +24,9 @@ import { PromMetricsService } from './prom-metrics.service.js';
     { provide: Metrics, useExisting: PromMetricsService },
     {
       provide: AwsClients,
-      inject: [CONFIGURATION],
-      useFactory: ({ aws, exports }: Configuration) => new AwsClients(aws, exports.maxOpenLists),
+      inject: [CONFIGURATION, Clock, AppLogger],
+      useFactory: ({ aws, exports }: Configuration, clock: Clock, logger: AppLogger) =>
+        new AwsClients(aws, exports.maxOpenLists, undefined, SharedCredentials.ofChain(aws.region, clock, logger)),
     },
     {
       provide: Lifecycle,
@@ -38,16 +38,23 @@ import { PromMetricsService } from './prom-metrics.service.js';
       },
     },
     {
-      provide: HealthService,
+      provide: DependencyChecks,
       inject: [CONFIGURATION, AwsClients, Clock],
       useFactory: (configuration: Configuration, clients: AwsClients, clock: Clock) =>
-        new HealthService(
-          clients,
-          { table: configuration.tables.jobs, queueUrl: configuration.queues.jobsUrl, bucket: configuration.exports.bucket },
-          clock,
-        ),
+        new DependencyChecks(dependenciesOf(clients, configuration), clients.credentials, clock),
+    },
+    {
+      provide: HealthService,
+      inject: [DependencyChecks, Clock, AppLogger],
+      useFactory: (checks: DependencyChecks, clock: Clock, logger: AppLogger) => new HealthService(checks, clock, logger),
+    },
+    {
+      provide: StartCheck,
+      inject: [DependencyChecks, AwsClients, Clock, AppLogger],
+      useFactory: (checks: DependencyChecks, { credentials }: AwsClients, clock: Clock, logger: AppLogger) =>
+        new StartCheck(checks, credentials, clock, logger),
     },
   ],
-  exports: [CONFIGURATION, Clock, AppLogger, Metrics, AwsClients, Lifecycle, HealthService],
+  exports: [CONFIGURATION, Clock, AppLogger, Metrics, AwsClients, Lifecycle, HealthService, StartCheck],
 })
 export class PlatformModule {}

@@ -30,14 +30,36 @@ export interface LoggableError {
   name: string;
   message: string;
   code?: string;
+  /** Of AWS, whose call it was. */
+  service?: string;
 }
 
 const MAX_MESSAGE = 500;
 
 export function toLoggable(error: unknown): LoggableError {
   if (!(error instanceof Error)) return { name: 'NonError', message: typeof error };
-  const code = 'code' in error && typeof error.code === 'string' ? { code: error.code } : {};
-  return { name: error.name, message: withoutSecrets(error.message).slice(0, MAX_MESSAGE), ...code };
+  const code = textOf(error, 'code');
+  const service = textOf(error, 'awsService');
+  return {
+    name: NAMELESS.has(error.name) ? (code ?? error.name) : error.name,
+    message: withoutSecrets(messageOf(error)).slice(0, MAX_MESSAGE),
+    ...(code === undefined ? {} : { code }),
+    ...(service === undefined ? {} : { service }),
+  };
+}
+
+/** What Node calls an error of a connection; what it is stands in its code, such as ECONNREFUSED. */
+const NAMELESS = new Set(['Error', 'AggregateError']);
+
+/** A host with two addresses that refuse is an AggregateError without a message of its own. */
+function messageOf(error: Error): string {
+  const [first] = error instanceof AggregateError ? (error.errors as unknown[]) : [];
+  return error.message === '' && first instanceof Error ? first.message : error.message;
+}
+
+function textOf(error: Error, field: string): string | undefined {
+  const value = (error as unknown as Record<string, unknown>)[field];
+  return typeof value === 'string' ? value : undefined;
 }
 
 /** URLs lose their query, long opaque runs (tokens, signatures) all but their ends. */

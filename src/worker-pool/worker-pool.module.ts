@@ -12,15 +12,16 @@ import { TransferPool } from './application/transfer-pool.port.js';
   providers: [
     {
       provide: PoolManagerService,
-      inject: [CONFIGURATION, AppLogger, { token: Metrics, optional: true }],
-      useFactory: (configuration: Configuration, logger: AppLogger, metrics?: Metrics) =>
-        new PoolManagerService(configuration, logger, { metrics }),
+      inject: [CONFIGURATION, AwsClients, AppLogger, { token: Metrics, optional: true }],
+      useFactory: (configuration: Configuration, { credentials }: AwsClients, logger: AppLogger, metrics?: Metrics) =>
+        new PoolManagerService(configuration, logger, { metrics, credentials }),
     },
     { provide: TransferPool, useExisting: PoolManagerService },
     {
       provide: SourceReader,
-      inject: [CONFIGURATION],
-      useFactory: (configuration: Configuration) => new SourceReader(configuration, configuration.exports.maxOpenLists),
+      inject: [CONFIGURATION, AwsClients],
+      useFactory: (configuration: Configuration, { credentials }: AwsClients) =>
+        new SourceReader(configuration, configuration.exports.maxOpenLists, credentials),
     },
     {
       provide: UploadRuleCheck,

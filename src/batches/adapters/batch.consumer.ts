@@ -4,6 +4,7 @@ import {
   FALLBACK_VISIBILITY_S,
   LONG_POLL_S,
   PollLoop,
+  resolveMaxReceiveCount,
   resolveVisibilityTimeoutS,
   type ReceivedMessage,
   type SqsQueue,
@@ -21,8 +22,8 @@ import { parseBatchMessage } from './batch-message.schema.js';
  */
 const LOOK = { waitSeconds: 0, pauseMs: 500 };
 const LONG_POLL = { waitSeconds: LONG_POLL_S, pauseMs: 0 };
-/** The batches queue's own. */
-const MAX_RECEIVE_COUNT = 20;
+/** Where the queue does not say it. Batches come again with each hand-over that was lost. */
+const ASSUMED_RECEIVES = 20;
 
 export type BatchesQueue = Pick<SqsQueue, 'receive' | 'delete' | 'send' | 'attributes' | 'changeVisibilityBatch'>;
 
@@ -51,13 +52,16 @@ export class BatchConsumer implements LifecyclePart {
     const { takeInBatch } = this.work;
     const { stallTimeoutMs } = this.settings;
     const fallbackS = Math.min(FALLBACK_VISIBILITY_S, Math.floor(stallTimeoutMs / 3_000));
-    const visibilityTimeoutS = await resolveVisibilityTimeoutS(this.queue, this.settings.visibilityTimeoutS, logger, fallbackS);
+    const [visibilityTimeoutS, maxReceiveCount] = await Promise.all([
+      resolveVisibilityTimeoutS(this.queue, this.settings.visibilityTimeoutS, logger, fallbackS),
+      resolveMaxReceiveCount(this.queue, 'Batches queue', ASSUMED_RECEIVES, logger),
+    ]);
     const problem = stallTimeoutProblem(stallTimeoutMs, visibilityTimeoutS);
     if (problem !== undefined) throw new AppError('STALL_TIMEOUT_TOO_SHORT', problem, { disposition: 'fatal' });
     this.loop = new PollLoop({
       name: 'Batches queue',
       queue: this.queue,
-      maxReceiveCount: MAX_RECEIVE_COUNT,
+      maxReceiveCount,
       capacity: () => takeInBatch.capacity,
       pace: () => (takeInBatch.hasEnough ? LOOK : LONG_POLL),
       visibilityTimeoutS,

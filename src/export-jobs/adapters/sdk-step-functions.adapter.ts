@@ -1,5 +1,5 @@
 import { SendTaskFailureCommand, SendTaskHeartbeatCommand, SendTaskSuccessCommand, SFNClient } from '@aws-sdk/client-sfn';
-import { withoutSecrets } from '../../shared/index.js';
+import { toLoggable } from '../../shared/index.js';
 import { StepFunctionsPort, type TokenAnswer } from '../application/step-functions.port.js';
 
 /** The token expired, its execution stopped or timed out, or it was answered. */
@@ -8,9 +8,9 @@ const GONE = new Set(['TaskTimedOut', 'TaskDoesNotExist']);
 const UNUSABLE = new Set(['InvalidOutput', 'ValidationException', 'ValidationError']);
 /** Our role's policy, a boundary or the organisation forbids the call; a Kms… error is about the state machine's key instead. */
 const FORBIDDEN = new Set(['AccessDenied', 'AccessDeniedException']);
-const MAX_DETAIL = 500;
 /** Refused before anything was applied. */
-const REFUSED = /Throttling|TooManyRequests|ExpiredToken|UnrecognizedClient|InvalidSignature|CredentialsProvider/;
+const REFUSED =
+  /Throttling|TooManyRequests|ExpiredToken|RequestExpired|InvalidClientTokenId|UnrecognizedClient|InvalidSignature|CredentialsProvider|ECONNREFUSED/;
 
 /** The error funnel of every call with a task token. The client makes one attempt a call. */
 export class SdkStepFunctionsAdapter extends StepFunctionsPort {
@@ -42,10 +42,10 @@ async function answerOf(call: Promise<unknown>): Promise<TokenAnswer> {
 
 /** AWS's error names carry no `Exception` suffix here, except those of KMS. */
 export function classifyTokenError(error: unknown): TokenAnswer {
-  const { name, message } = error instanceof Error ? error : { name: 'UnknownError', message: '' };
+  const { name, message } = toLoggable(error);
   if (GONE.has(name)) return { kind: 'gone', code: name };
   if (name === 'InvalidToken') return { kind: 'invalid-token' };
-  if (FORBIDDEN.has(name)) return { kind: 'not-allowed', reason: name, detail: withoutSecrets(message).slice(0, MAX_DETAIL) };
+  if (FORBIDDEN.has(name)) return { kind: 'not-allowed', reason: name, detail: message };
   if (UNUSABLE.has(name)) return { kind: 'answer-unusable', reason: name };
   if (name.startsWith('Kms') && !name.startsWith('KmsThrottling')) return { kind: 'key-unusable', reason: name };
   return { kind: 'unavailable', reason: name, maybeApplied: !REFUSED.test(name) && !name.startsWith('Kms') };

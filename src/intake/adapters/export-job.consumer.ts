@@ -10,6 +10,7 @@ import type { DrainDeadlines, LifecyclePart } from '../../platform/index.js';
 import {
   handBack,
   PollLoop,
+  resolveMaxReceiveCount,
   resolveVisibilityTimeoutS,
   VisibilityHeartbeats,
   type ReceivedMessage,
@@ -33,8 +34,8 @@ const MAX_ACCEPTING = 64;
 /** Messages that wait for their expansion or their answer, or are in it, each held by a visibility heartbeat: by number, and by bytes. */
 const MAX_ACCEPTED = 1_000;
 const MAX_ACCEPTED_BYTES = 64 * 1024 * 1024;
-/** The jobs queue's own maxReceiveCount: after this receive the message goes to the dead-letter queue. */
-const MAX_RECEIVE_COUNT = 5;
+/** After this receive a message is given up where the jobs queue has no redrive policy, or does not tell. */
+const ASSUMED_RECEIVES = 5;
 /** Between two tries to give a message up on its last receive. */
 const LAST_RECEIVE_BACKOFF = { baseMs: 1_000, capMs: 30_000 };
 /** The job can never run as it was sent. */
@@ -80,6 +81,7 @@ export interface ConsumerTools {
 export class ExportJobConsumer implements LifecyclePart {
   private readonly stopping = new AbortController();
   private loop: PollLoop | undefined;
+  private maxReceiveCount = ASSUMED_RECEIVES;
   private accepted = 0;
   private acceptedBytes = 0;
 
@@ -93,12 +95,16 @@ export class ExportJobConsumer implements LifecyclePart {
 
   async start(): Promise<void> {
     const { clock, logger } = this.tools;
-    const timeoutS = await resolveVisibilityTimeoutS(this.queue, this.settings.visibility.timeoutS, logger);
+    const [timeoutS, maxReceiveCount] = await Promise.all([
+      resolveVisibilityTimeoutS(this.queue, this.settings.visibility.timeoutS, logger),
+      resolveMaxReceiveCount(this.queue, 'Jobs queue', ASSUMED_RECEIVES, logger),
+    ]);
+    this.maxReceiveCount = maxReceiveCount;
     const visibility = new VisibilityHeartbeats(this.renewals, { intervalMs: this.settings.visibility.intervalMs, timeoutS }, this.tools);
     this.loop = new PollLoop({
       name: 'Jobs queue',
       queue: this.queue,
-      maxReceiveCount: MAX_RECEIVE_COUNT,
+      maxReceiveCount,
       // Accepted messages do not count against the limit, because a new message must get its first task heartbeat while expansions go on.
       capacity: () => (this.accepted < MAX_ACCEPTED && this.acceptedBytes < MAX_ACCEPTED_BYTES ? MAX_ACCEPTING + this.accepted : 0),
       visibilityTimeoutS: timeoutS,
@@ -177,7 +183,7 @@ export class ExportJobConsumer implements LifecyclePart {
     } catch (error) {
       if (error instanceof JobSetback)
         this.tools.logger.warn('The list or the bucket of a job cannot be used now', { jobId, error: toLoggable(error) });
-      if (message.receiveCount >= MAX_RECEIVE_COUNT)
+      if (message.receiveCount >= this.maxReceiveCount)
         await this.whileAccepted(message, () => this.failIntake(message, request, error, signal));
       throw error;
     }
@@ -280,7 +286,7 @@ export class ExportJobConsumer implements LifecyclePart {
     const { logger } = this.tools;
     if (shuttingDown || isYielded(error)) logger.info('Job message handed back', { messageId, receiveCount, error: toLoggable(error) });
     try {
-      if (shuttingDown) await handBack(this.queue, [message], MAX_RECEIVE_COUNT);
+      if (shuttingDown) await handBack(this.queue, [message], this.maxReceiveCount);
       else await this.queue.changeVisibilityBatch([{ receiptHandle, timeoutS: comeBackS(error, receiveCount) }]);
     } catch (failure) {
       logger.warn('Job message comes back only after its visibility timeout', { messageId, error: toLoggable(failure) });

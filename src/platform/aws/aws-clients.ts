@@ -6,6 +6,8 @@ import { SFNClient } from '@aws-sdk/client-sfn';
 import { SQSClient } from '@aws-sdk/client-sqs';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { NodeHttpHandler } from '@smithy/node-http-handler';
+import { equip } from './call-middleware.js';
+import { SharedCredentials } from './shared-credentials.js';
 
 /** Far longer than a long poll: an answer that takes as long is lost. */
 const SQS_REQUEST_TIMEOUT_MS = 30_000;
@@ -24,6 +26,7 @@ const STEP_FUNCTIONS_REQUEST_TIMEOUT_MS = 5_000;
  * S3 transfer or a long poll never delays a heartbeat. The SDK's timeouts only warn unless told to throw.
  *
  * Retries: DynamoDB, S3 and SQS by the SDK, three attempts each. Step Functions never: its callers decide what a failure means.
+ * All sign with the same credentials; a call whose credentials were refused is made once more with new ones.
  */
 export class AwsClients {
   readonly s3: S3Client;
@@ -37,10 +40,15 @@ export class AwsClients {
   readonly stepFunctions: SFNClient;
 
   /** @param openLists how many lists may be open at a time */
-  constructor(settings: { region: string; s3CustomEndpoint: boolean }, openLists = 1, s3TimeoutMs = S3_REQUEST_TIMEOUT_MS) {
-    const { region } = settings;
+  constructor(
+    settings: { region: string; s3CustomEndpoint: boolean },
+    openLists = 1,
+    s3TimeoutMs = S3_REQUEST_TIMEOUT_MS,
+    readonly credentials = SharedCredentials.ofChain(settings.region),
+  ) {
+    const common = { region: settings.region, credentials: credentials.provider };
     const store = {
-      region,
+      ...common,
       forcePathStyle: settings.s3CustomEndpoint,
       // What these clients write is our own text; compatible stores reject the SDK's default checksums.
       requestChecksumCalculation: 'WHEN_REQUIRED',
@@ -49,18 +57,23 @@ export class AwsClients {
     this.s3 = new S3Client({ ...store, requestHandler: handler(s3TimeoutMs, S3_SOCKETS) });
     this.lists = new S3Client({ ...store, requestHandler: handler(s3TimeoutMs, openLists, NO_TIMEOUT) });
     this.sqs = new SQSClient({
-      region,
+      ...common,
       // With a local endpoint the client would otherwise send to the host in the queue's URL.
       useQueueUrlAsEndpoint: false,
       requestHandler: handler(SQS_REQUEST_TIMEOUT_MS, 50),
     });
     const tables = new DynamoDBClient({
-      region,
+      ...common,
       maxAttempts: DYNAMODB_ATTEMPTS,
       requestHandler: handler(DYNAMODB_REQUEST_TIMEOUT_MS, 50),
     });
     this.dynamoDb = DynamoDBDocumentClient.from(tables, { marshallOptions: { removeUndefinedValues: true } });
-    this.stepFunctions = new SFNClient({ region, maxAttempts: 1, requestHandler: handler(STEP_FUNCTIONS_REQUEST_TIMEOUT_MS, 100) });
+    this.stepFunctions = new SFNClient({ ...common, maxAttempts: 1, requestHandler: handler(STEP_FUNCTIONS_REQUEST_TIMEOUT_MS, 100) });
+    equip(this.s3, 'S3', credentials);
+    equip(this.lists, 'S3', credentials);
+    equip(this.sqs, 'SQS', credentials);
+    equip(this.dynamoDb, 'DynamoDB', credentials);
+    equip(this.stepFunctions, 'SFN', credentials);
   }
 
   destroy(): void {

@@ -9,6 +9,7 @@ export {
   type VisibilityChange,
   type VisibilityOutcome,
 } from './sqs-messages.js';
+export { resolveMaxReceiveCount } from './redrive-policy.js';
 export { SqsQueue, type QueueAttributes } from './sqs-queue.js';
 export { SqsVisibilityAdapter } from './sqs-visibility.adapter.js';
 export { type HeldMessage, type VisibilityHeartbeat } from './visibility-heartbeat.js';

@@ -1,4 +1,4 @@
-import { AppError } from '../../shared/index.js';
+import { AppError, toLoggable } from '../../shared/index.js';
 
 /** The delivery is not ours any more: deleted, or received again by someone. */
 const GONE_CODES = new Set(['ReceiptHandleIsInvalid', 'MessageNotInflight']);
@@ -11,7 +11,7 @@ export function isGone(code: string | undefined, message: string | undefined): b
 
 /** An error of the SDK in our words. Its message stays behind in `cause`: it may quote a receipt handle or a body. */
 export function toSqsError(operation: string, cause: unknown): AppError {
-  const name = cause instanceof Error ? cause.name : 'unknown error';
+  const { name } = toLoggable(cause);
   if (cause instanceof Error && isGone(name, cause.message))
     return new AppError('SQS_MESSAGE_GONE', `SQS ${operation}: the message is not ours any more`, { disposition: 'yield', cause });
   return new AppError('SQS_UNAVAILABLE', `SQS ${operation} failed: ${name}`, { disposition: 'retry', cause });

@@ -8,6 +8,7 @@ import {
   type SQSClient,
 } from '@aws-sdk/client-sqs';
 import { AppError, fullJitterMs, type Clock, type MonotonicMs } from '../../shared/index.js';
+import { parseMaxReceiveCount } from './max-receive-count.js';
 import { toSqsError } from './sqs-errors.js';
 import {
   MAX_ENTRIES,
@@ -31,6 +32,8 @@ export interface QueueAttributes {
   visibilityTimeoutS: number;
   /** That wait to be received, now or after their delay; those in a consumer's hands do not. */
   approximateMessages: number;
+  /** After so many receives a message goes to the dead-letter queue; absent without a redrive policy. */
+  maxReceiveCount?: number;
 }
 
 /** One queue. Every method rejects with an AppError: `SQS_UNAVAILABLE` (retry), `SQS_MESSAGE_GONE` (yield) or `SQS_MESSAGE_REFUSED` (reject). */
@@ -89,12 +92,14 @@ export class SqsQueue {
   async attributes(signal?: AbortSignal): Promise<QueueAttributes> {
     const command = new GetQueueAttributesCommand({
       QueueUrl: this.url,
-      AttributeNames: ['VisibilityTimeout', 'ApproximateNumberOfMessages', 'ApproximateNumberOfMessagesDelayed'],
+      AttributeNames: ['VisibilityTimeout', 'ApproximateNumberOfMessages', 'ApproximateNumberOfMessagesDelayed', 'RedrivePolicy'],
     });
     const { Attributes } = await this.#call('GetQueueAttributes', signal, (abortSignal) => this.client.send(command, { abortSignal }));
+    const maxReceiveCount = parseMaxReceiveCount(Attributes?.['RedrivePolicy']);
     return {
       visibilityTimeoutS: Number(Attributes?.['VisibilityTimeout']),
       approximateMessages: Number(Attributes?.['ApproximateNumberOfMessages']) + Number(Attributes?.['ApproximateNumberOfMessagesDelayed']),
+      ...(maxReceiveCount === undefined ? {} : { maxReceiveCount }),
     };
   }
 

@@ -2,6 +2,8 @@ import { toLoggable, type AppLogger } from '../../shared/index.js';
 import type { SqsQueue } from './sqs-queue.js';
 
 export const FALLBACK_VISIBILITY_S = 600;
+/** How long a start waits for what a queue says of itself: one that is silent must not hold it up. */
+export const ATTRIBUTES_LIMIT_MS = 5_000;
 
 /** What is configured, else the queue's own visibility timeout, else the fallback when that cannot be read. In seconds. */
 export async function resolveVisibilityTimeoutS(
@@ -12,7 +14,7 @@ export async function resolveVisibilityTimeoutS(
 ): Promise<number> {
   if (configuredS !== undefined) return configuredS;
   try {
-    const { visibilityTimeoutS } = await queue.attributes();
+    const { visibilityTimeoutS } = await queue.attributes(AbortSignal.timeout(ATTRIBUTES_LIMIT_MS));
     if (visibilityTimeoutS > 0) return visibilityTimeoutS;
     logger.warn(`The queue has no visibility timeout: ${fallbackS} s are used`);
   } catch (error) {

@@ -1,3 +1,4 @@
+import type { SharedCredentials } from '../../platform/aws/index.js';
 import { AppError, SystemClock, type AppLogger, type Metrics, type MonotonicMs } from '../../shared/index.js';
 import { TransferPool, type RunTaskOptions } from '../application/transfer-pool.port.js';
 import type { TaskOutcome, TransferTask } from '../domain/transfer-task.js';
@@ -10,6 +11,8 @@ import { UploadReaper } from './upload-reaper.js';
 
 export interface PoolOptions {
   metrics?: Metrics | undefined;
+  /** Default: the pool's own, from the same sources. */
+  credentials?: SharedCredentials;
   /** Built entry of a thread. */
   threadUrl?: URL;
   timings?: Partial<PoolTimings>;
@@ -43,7 +46,7 @@ export class PoolManagerService extends TransferPool {
     const { size } = settings.pool;
     const entry = options.threadUrl ?? new URL('../threads/worker-thread.js', import.meta.url);
     const open = size === 0 ? inlineChannel(threadSettings(settings)) : workerChannel(entry, threadSettings(settings));
-    this.s3Access = new S3Access(settings.aws);
+    this.s3Access = new S3Access(settings.aws, options.credentials);
     this.reaper = new UploadReaper(this.s3Access, this.clock, logger);
     this.timings = { ...POOL_TIMINGS, ...options.timings };
     this.threads = Array.from(

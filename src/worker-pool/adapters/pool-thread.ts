@@ -178,7 +178,7 @@ export class PoolThread {
         this.missedPongs = 0;
         return;
       case 'BUCKET_WANTED':
-        return void this.answerBucket(message.payload.bucket);
+        return void this.answerBucket(message.payload.bucket, message.payload.refusedKeyId);
       case 'TASK_PROGRESS': {
         const running = this.tasks.get(message.payload.taskId);
         if (running === undefined) return;
@@ -221,10 +221,10 @@ export class PoolThread {
   }
 
   /** To the life that asked: the next one asks itself. */
-  private async answerBucket(bucket: string): Promise<void> {
+  private async answerBucket(bucket: string, refusedKeyId?: string): Promise<void> {
     const { channel } = this;
     try {
-      channel?.post({ type: 'BUCKET_ACCESS', payload: { bucket, access: await this.s3Access.of(bucket) } });
+      channel?.post({ type: 'BUCKET_ACCESS', payload: { bucket, access: await this.s3Access.of(bucket, refusedKeyId) } });
     } catch (error) {
       this.logger.error('A bucket cannot be reached: no credentials, or no such name', { bucket, error: toLoggable(error) });
       channel?.post({ type: 'BUCKET_ACCESS', payload: { bucket, code: error instanceof Error ? error.name : 'unknown' } });

@@ -1,5 +1,6 @@
 import { AbortMultipartUploadCommand, NoSuchUpload, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { getEndpointFromInstructions } from '@smithy/core/endpoints';
+import { equip, SharedCredentials } from '../../platform/aws/index.js';
 import type { BucketAccess } from '../domain/bucket-access.js';
 import type { TaskUpload } from '../domain/task-upload.js';
 
@@ -10,15 +11,23 @@ import type { TaskUpload } from '../domain/task-upload.js';
 export class S3Access {
   private readonly client: S3Client;
 
-  constructor({ region, s3CustomEndpoint }: { region: string; s3CustomEndpoint: boolean }) {
-    this.client = new S3Client({ region, forcePathStyle: s3CustomEndpoint, maxAttempts: 1 });
+  constructor(
+    { region, s3CustomEndpoint }: { region: string; s3CustomEndpoint: boolean },
+    private readonly credentials = SharedCredentials.ofChain(region),
+  ) {
+    this.client = new S3Client({ region, forcePathStyle: s3CustomEndpoint, maxAttempts: 1, credentials: credentials.provider });
+    equip(this.client, 'S3', credentials);
   }
 
-  /** @throws the SDK's errors: no credentials, or a name that is no bucket's */
-  async of(bucket: string): Promise<BucketAccess> {
+  /**
+   * @param refusedKeyId of credentials that S3 has refused: others are asked for
+   * @throws the SDK's errors: no credentials, or a name that is no bucket's
+   */
+  async of(bucket: string, refusedKeyId?: string): Promise<BucketAccess> {
     const { config } = this.client;
+    if (refusedKeyId !== undefined) await this.credentials.replace(({ accessKeyId }) => accessKeyId === refusedKeyId);
     const endpoint = await getEndpointFromInstructions({ Bucket: bucket }, PutObjectCommand, config);
-    const { accessKeyId, secretAccessKey, sessionToken, expiration } = await config.credentials();
+    const { accessKeyId, secretAccessKey, sessionToken, expiration } = await this.credentials.get();
     return {
       url: endpoint.url.href.replace(/\/$/, ''),
       region: await config.region(),

@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream';
 import type { Agent } from 'undici';
+import type { SharedCredentials } from '../../platform/aws/index.js';
 import { MAX_RETRY_AFTER_MS } from '../domain/http-response.js';
 import { TransferError } from '../domain/transfer-error.js';
 import { guardedAgent } from '../threads/guarded-agent.js';
@@ -48,11 +49,11 @@ export class SourceReader {
   private readonly sources: SourceOpener;
 
   /** @param maxOpen how many sources its caller opens at a time */
-  constructor(settings: Pick<PoolSettings, 'access' | 'aws'>, maxOpen: number) {
+  constructor(settings: Pick<PoolSettings, 'access' | 'aws'>, maxOpen: number, credentials?: SharedCredentials) {
     const guard = new SourceGuard(settings.access);
     this.agent = guardedAgent(guard, maxOpen);
-    const access = new S3Access(settings.aws);
-    this.s3 = new S3Requests(new BucketAccesses((bucket) => access.of(bucket)), maxOpen);
+    const access = new S3Access(settings.aws, credentials);
+    this.s3 = new S3Requests(new BucketAccesses((bucket, refusedKeyId) => access.of(bucket, refusedKeyId)), maxOpen);
     this.sources = new SourceOpener(guard, this.agent, this.s3);
   }
 

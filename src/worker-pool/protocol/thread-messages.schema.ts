@@ -12,7 +12,8 @@ import type { TransferTask } from '../domain/transfer-task.js';
  *                   TASK_SILENT (its source has sent nothing for 2 s, although it was asked or is read), TASK_HEARD (it has, after a
  *                   TASK_SILENT); neither after TASK_READ, and neither while nobody reads because memory or S3 is waited for
  *                   MEMORY_AWAITED (how many tasks wait for memory for a part, whenever that changes)
- *                   TASK_COMPLETED (exactly one per PROCESS_TASK), BUCKET_WANTED (answered with one BUCKET_ACCESS), PONG
+ *                   TASK_COMPLETED (exactly one per PROCESS_TASK), BUCKET_WANTED (answered with one BUCKET_ACCESS; it names the access key that S3 has
+ *                   refused, if that is why), PONG
  *                   UPLOAD_OPENED (a multipart upload is there, before its first part), UPLOAD_CLOSED (it is completed or aborted)
  *
  * An ABORT_TASK for a task that is not in hand is ignored: its TASK_COMPLETED is on the way. SHUTDOWN ends every task, then the thread.
@@ -83,7 +84,7 @@ export const fromThreadMessageSchema = z.discriminatedUnion('type', [
   z.object({ type: z.enum(['TASK_SILENT', 'TASK_HEARD']), payload: z.object({ taskId: z.string() }) }),
   z.object({ type: z.literal('MEMORY_AWAITED'), payload: z.object({ tasks: z.number().int().min(0) }) }),
   z.object({ type: z.literal('TASK_COMPLETED'), payload: taskCompleted }),
-  z.object({ type: z.literal('BUCKET_WANTED'), payload: z.object({ bucket: z.string() }) }),
+  z.object({ type: z.literal('BUCKET_WANTED'), payload: z.object({ bucket: z.string(), refusedKeyId: z.string().exactOptional() }) }),
   z.object({ type: z.literal('UPLOAD_OPENED'), payload: z.object({ ...upload, bucket: z.string(), key: z.string() }) }),
   z.object({ type: z.literal('UPLOAD_CLOSED'), payload: z.object(upload) }),
   z.object({ type: z.literal('PONG'), payload: z.object({}) }),

@@ -8,10 +8,10 @@ export class AskedAccesses {
   private readonly waiting = new Map<string, PromiseWithResolvers<BucketAccess>>();
 
   constructor(send: (message: FromThreadMessage) => void) {
-    this.known = new BucketAccesses((bucket) => {
+    this.known = new BucketAccesses((bucket, refusedKeyId) => {
       const answer = Promise.withResolvers<BucketAccess>();
       this.waiting.set(bucket, answer);
-      send({ type: 'BUCKET_WANTED', payload: { bucket } });
+      send({ type: 'BUCKET_WANTED', payload: { bucket, ...(refusedKeyId === undefined ? {} : { refusedKeyId }) } });
       return answer.promise;
     });
   }

@@ -7,9 +7,11 @@ const RENEW_BEFORE_MS = 4 * 60_000;
 export class BucketAccesses {
   private readonly known = new Map<string, BucketAccess>();
   private readonly asked = new Map<string, Promise<BucketAccess>>();
+  /** By bucket: the access key that was refused, until another is known. */
+  private readonly refused = new Map<string, string>();
 
-  /** @param ask rejects when there are no credentials, or the bucket's name is none */
-  constructor(private readonly ask: (bucket: string) => Promise<BucketAccess>) {}
+  /** @param ask rejects when there are no credentials, or the bucket's name is none; is told which access key S3 has refused */
+  constructor(private readonly ask: (bucket: string, refusedKeyId?: string) => Promise<BucketAccess>) {}
 
   async of(bucket: string): Promise<BucketAccess> {
     const known = this.known.get(bucket);
@@ -21,7 +23,9 @@ export class BucketAccesses {
 
   /** S3 does not take these credentials any more. */
   forget(bucket: string, access: BucketAccess): void {
-    if (this.known.get(bucket) === access) this.known.delete(bucket);
+    if (this.known.get(bucket) !== access) return;
+    this.known.delete(bucket);
+    this.refused.set(bucket, access.credentials.accessKeyId);
   }
 
   private endsSoon({ expiresAt = Infinity }: BucketAccess): boolean {
@@ -29,8 +33,9 @@ export class BucketAccesses {
   }
 
   private renew(bucket: string): Promise<BucketAccess> {
-    const answer = this.ask(bucket)
+    const answer = this.ask(bucket, this.refused.get(bucket))
       .then((access) => {
+        this.refused.delete(bucket);
         this.known.set(bucket, access);
         return access;
       })

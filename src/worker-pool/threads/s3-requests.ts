@@ -81,7 +81,9 @@ const PATIENCE_MS = 60_000;
 const MAX_FAILURES = 3;
 /** S3 takes minutes to make room for more requests; a task that gives up meanwhile throws all its parts away. */
 const MAX_THROTTLINGS = 13;
-const EXPIRED = new Set(['ExpiredToken', 'ExpiredTokenException']);
+/** HEAD has no text: an expired token is a bare 400 there. */
+const BARE_400 = 'BadRequest';
+const EXPIRED = new Set(['ExpiredToken', 'ExpiredTokenException', 'TokenRefreshRequired', BARE_400]);
 const SKEWED = 'RequestTimeTooSkewed';
 /** Said with a 4xx. BadDigest: the bytes became others on their way, so the same ones are sent once more. */
 const PASSING_ERRORS = new Set([...EXPIRED, SKEWED, 'RequestTimeout', 'OperationAborted', 'ConditionalRequestConflict', 'BadDigest']);
@@ -256,6 +258,7 @@ function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> 
 /** HEAD answers without a text. */
 const statusCodes: Readonly<Record<number, string>> = {
   301: 'PermanentRedirect',
+  400: BARE_400,
   403: 'Forbidden',
   404: 'NotFound',
   412: 'PreconditionFailed',

@@ -2,6 +2,7 @@ import type { Mutation } from './mutation.js';
 import { BATCH_MUTATIONS } from './rules/batch.js';
 import { CLOCK_MUTATIONS } from './rules/clock.js';
 import { COUNTING_MUTATIONS } from './rules/counting.js';
+import { DEPENDENCY_MUTATIONS } from './rules/dependencies.js';
 import { FINISHING_MUTATIONS } from './rules/finishing.js';
 import { FLEET_MUTATIONS } from './rules/fleet.js';
 import { INTAKE_MUTATIONS } from './rules/intake.js';
@@ -27,4 +28,5 @@ export const MUTATIONS: readonly Mutation[] = [
   ...CLOCK_MUTATIONS,
   ...WINDOW_MUTATIONS,
   ...SHUTDOWN_MUTATIONS,
+  ...DEPENDENCY_MUTATIONS,
 ];

@@ -20,11 +20,13 @@ describe('a request to S3', () => {
   const clients: S3Requests[] = [];
   /** What the SDK is asked for, and how often. */
   let asked: number;
+  let refusedKeyIds: string[];
   let access: () => Promise<BucketAccess>;
 
   beforeEach(async () => {
     server = await SignedStore.start();
     asked = 0;
+    refusedKeyIds = [];
     access = async () => ({ url: `${server.url}/${BUCKET}`, region: 'eu-central-1', credentials: server.signer });
   });
   afterEach(async () => {
@@ -33,8 +35,9 @@ describe('a request to S3', () => {
   });
 
   function requests(): S3Requests {
-    const accesses = new BucketAccesses(() => {
+    const accesses = new BucketAccesses((_bucket, refusedKeyId) => {
       asked += 1;
+      if (refusedKeyId !== undefined) refusedKeyIds.push(refusedKeyId);
       return access();
     });
     const client = new S3Requests(accesses, 4, { backoff: { baseMs: 1, capMs: 2 }, throttled: { baseMs: 1, capMs: 2 } });
@@ -252,7 +255,16 @@ describe('a request to S3', () => {
       });
       await objects.put(AT, CONTENT, { metadata: {} }, live());
       expect(asked).toBe(2);
+      expect(refusedKeyIds).toEqual(['AKIDEXAMPLE']);
       expect(server.faults).toEqual([]);
+    });
+
+    it('takes the bare 400 of a HEAD for expired credentials, because no text says so', async () => {
+      const client = requests();
+      server.next(failing(400, 'ExpiredToken'));
+      await client.send({ method: 'HEAD', ...AT, signal: live() });
+      expect(asked).toBe(2);
+      expect(refusedKeyIds).toEqual(['AKIDEXAMPLE']);
     });
 
     it('asks again before they end, and goes on with what still holds when nobody answers', async () => {

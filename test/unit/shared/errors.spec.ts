@@ -21,6 +21,14 @@ describe('what may be logged of an error', () => {
     expect(toLoggable(error)).toEqual({ name: 'SdkError', message: 'refused', code: 'ECONNREFUSED' });
   });
 
+  it('is the code of a connection that Node calls just an Error, and the service that it led to', () => {
+    const refused = { code: 'ECONNREFUSED', awsService: 'DynamoDB' };
+    const error = Object.assign(new Error('connect ECONNREFUSED 127.0.0.1:9'), refused);
+    const logged = { name: 'ECONNREFUSED', code: 'ECONNREFUSED', service: 'DynamoDB', message: 'connect ECONNREFUSED 127.0.0.1:9' };
+    expect(toLoggable(error)).toEqual(logged);
+    expect(toLoggable(Object.assign(new AggregateError([error, error]), refused))).toEqual(logged);
+  });
+
   it('has no token and no query', () => {
     const { message } = toLoggable(new Error(`token ${TOKEN} for https://origin.test/a/b?signature=secret#x failed`));
     expect(message).toBe('token AAAAKg…WXYZ for https://origin.test/a/b failed');

@@ -19,6 +19,11 @@ describe('an error of a call with a task token', () => {
     expect(classifyTokenError(named(name))).toEqual(answer);
   });
 
+  it('of a refused connection is its code: nothing was applied', () => {
+    const refused = Object.assign(new Error('connect'), { code: 'ECONNREFUSED' });
+    expect(classifyTokenError(refused)).toEqual({ kind: 'unavailable', reason: 'ECONNREFUSED', maybeApplied: false });
+  });
+
   it('that forbids the call says what AWS says of it, without secrets', () => {
     const token = 'AAAAKgAAAAIAAAAA'.repeat(8);
     const denied = named(

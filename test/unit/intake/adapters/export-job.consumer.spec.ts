@@ -1,7 +1,14 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { ExportJobConsumer, type JobsQueue } from '../../../../src/intake/adapters/export-job.consumer.js';
 import { JobHandOn } from '../../../../src/intake/adapters/job-hand-on.js';
-import { VisibilityPort, type OutgoingMessage, type ReceivedMessage, type VisibilityOutcome } from '../../../../src/platform/sqs/index.js';
+import {
+  VisibilityPort,
+  type OutgoingMessage,
+  type QueueAttributes,
+  type ReceivedMessage,
+  type VisibilityOutcome,
+} from '../../../../src/platform/sqs/index.js';
+import { JobSetback } from '../../../../src/intake/application/job-setback.js';
 import { AppError, StoreError } from '../../../../src/shared/index.js';
 import { TransferError } from '../../../../src/worker-pool/index.js';
 import { aJob, withoutToken } from '../../../support/builders.js';
@@ -19,6 +26,7 @@ class FakeJobsQueue implements JobsQueue {
   readonly deleted: string[] = [];
   readonly sent: string[] = [];
   readonly copies: OutgoingMessage[] = [];
+  maxReceiveCount = LAST_RECEIVE;
   readonly shownAgain: { receiptHandle: string; timeoutS: number }[] = [];
   private readonly waiting: ReceivedMessage[] = [];
   private puts = 0;
@@ -53,8 +61,8 @@ class FakeJobsQueue implements JobsQueue {
     this.copies.push(message);
   }
 
-  async attributes(): Promise<{ visibilityTimeoutS: number; approximateMessages: number }> {
-    return { visibilityTimeoutS: 60, approximateMessages: 0 };
+  async attributes(): Promise<QueueAttributes> {
+    return { visibilityTimeoutS: 60, approximateMessages: 0, maxReceiveCount: this.maxReceiveCount };
   }
 
   async changeVisibilityBatch(changes: readonly { receiptHandle: string; timeoutS: number }[]): Promise<VisibilityOutcome[]> {
@@ -94,16 +102,20 @@ onEachClock('ExportJobConsumer', () => {
     queue = new FakeJobsQueue();
     renewals = new FakeRenewals();
     coordinators = ['self'];
+    consumer = aConsumer();
+    await consumer.start();
+  });
+
+  function aConsumer(): ExportJobConsumer {
     const handOn = new JobHandOn(queue, { list: () => coordinators }, i.logger);
-    consumer = new ExportJobConsumer(
+    return new ExportJobConsumer(
       { defaults: { bucket: 'exports', destinationBuckets: ['exports'] }, visibility: { intervalMs: 20_000 } },
       queue,
       renewals,
       { ...i, handOn },
       { clock: i.clock, logger: i.logger, metrics: i.metrics },
     );
-    await consumer.start();
-  });
+  }
 
   /** Waits until so many messages have been deleted or shown again. */
   const handled = (count = 1) => eventually(() => queue.deleted.length + queue.shownAgain.length >= count);
@@ -216,6 +228,21 @@ onEachClock('ExportJobConsumer', () => {
     expect(i.jobs.get('job-1')).toMatchObject({ status: 'FAILED', error: { code: 'ExportIntakeFailed' } });
     expect(i.stepFunctions.answers).toMatchObject([{ kind: 'failure', error: 'ExportIntakeFailed' }]);
     expect(queue.deleted).toEqual([]);
+    await stop();
+  });
+
+  it('maxReceiveCount is the queue’s own: with 2, the second receive is the last one, and the job says what kept it out', async () => {
+    await stop();
+    queue.maxReceiveCount = 2;
+    consumer = aConsumer();
+    await consumer.start();
+    i.gate.next('spool', () =>
+      Promise.reject(new JobSetback(new AppError('HTTP_503', 'the source answered 503', { disposition: 'retry' }))),
+    );
+    queue.put(MESSAGE, 2);
+    await handled();
+    const error = { code: 'ExportIntakeFailed', message: expect.stringContaining('HTTP_503') as unknown };
+    expect(i.jobs.get('job-1')).toMatchObject({ status: 'FAILED', error });
     await stop();
   });
 

@@ -186,6 +186,12 @@ onEachClock('changing visibility', () => {
 });
 
 onEachClock('an error of the SDK', () => {
+  it('of a connection is its code', async () => {
+    const refused = Object.assign(new Error('connect ECONNREFUSED 127.0.0.1:9'), { code: 'ECONNREFUSED' });
+    const { queue } = queueAnswering(() => Promise.reject(refused));
+    await expect(queue.delete('h')).rejects.toMatchObject({ message: 'SQS DeleteMessage failed: ECONNREFUSED' });
+  });
+
   it.each([
     ['ReceiptHandleIsInvalid', 'SQS_MESSAGE_GONE', 'yield'],
     ['RequestThrottled', 'SQS_UNAVAILABLE', 'retry'],

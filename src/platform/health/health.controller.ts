@@ -1,7 +1,8 @@
 import { Controller, Get, Header, HttpException, HttpStatus } from '@nestjs/common';
-import { HealthService, type HealthCheck } from './health.service.js';
-import { Lifecycle } from './lifecycle.js';
-import { PromMetricsService } from './prom-metrics.service.js';
+import { Lifecycle } from '../lifecycle.js';
+import { PromMetricsService } from '../prom-metrics.service.js';
+import type { HealthCheck } from './dependency.js';
+import { HealthService } from './health.service.js';
 
 interface HealthAnswer {
   status: 'ok' | 'unavailable';
@@ -23,7 +24,7 @@ export class HealthController {
     return answer(this.lifecycle.ready ? this.health.live() : []);
   }
 
-  /** Started, not draining, and the services that the work needs answer. */
+  /** Started, not draining, and whatever the work needs of AWS is there and lets us in; within some seconds, whoever is silent. */
   @Get('health/ready')
   async ready(): Promise<HealthAnswer> {
     const started = { name: 'service', ok: this.lifecycle.ready, ...(this.lifecycle.ready ? {} : { reason: 'starting or draining' }) };
