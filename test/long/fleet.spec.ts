@@ -117,11 +117,10 @@ describe('the registry', () => {
   it('is needed to start: without its table a service ends and says what to do', async () => {
     fixture = await ExportFixture.start();
     const service = ExportService.launch({ ...fixture.aws.environment(), DYNAMODB_COORDINATORS_TABLE: 'nowhere' });
-    expect((await service.exited).code).toBe(1);
-    const { error } = service.events().find(({ msg }) => msg === 'Service could not start') as unknown as { error: { message: string } };
-    expect(error.message).toMatch(
-      /could not be registered in the table nowhere: .*DYNAMODB_COORDINATORS_TABLE must name a table that exists/,
-    );
+    expect((await service.exited).code).toBe(78);
+    const told = service.events().find(({ msg }) => msg === 'A dependency is missing or refuses us');
+    expect(told).toMatchObject({ dependency: 'coordinators-table', resource: 'nowhere' });
+    expect(told?.mend).toContain('DYNAMODB_COORDINATORS_TABLE');
     expect(service.said('Reclaim loop')).toBe(false);
   });
 });
