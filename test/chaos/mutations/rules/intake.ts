@@ -146,7 +146,7 @@ export const INTAKE_MUTATIONS: readonly Mutation[] = [
     specs: ON_SPOOL_FOLDERS,
   },
   {
-    rule: 'A typo must not pass',
+    rule: 'is no field of a message: is it meant to be',
     fault: 'a misspelt field at the top is ignored',
     file: 'src/intake/adapters/export-job-message.schema.ts',
     find: 'if (typos.length > 0) return unusable(json, typos);',
@@ -154,7 +154,7 @@ export const INTAKE_MUTATIONS: readonly Mutation[] = [
     specs: ['unit/intake/adapters/export-job-message.schema.spec.ts'],
   },
   {
-    rule: 'Rejected: a copy with its reason on the dead-letter queue',
+    rule: 'A body that leaves no room for the reason is cut',
     fault: 'a body near the limit of SQS leaves no room for the reason',
     file: 'src/intake/adapters/sqs-dead-letter.adapter.ts',
     find: 'cut ? cutTo(message, maxBytes) : message',

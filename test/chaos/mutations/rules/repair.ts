@@ -127,7 +127,7 @@ export const REPAIR_MUTATIONS: readonly Mutation[] = [
     specs: ON_FRESH_JOBS,
   },
   {
-    rule: 'Acceptance enters the beat memory',
+    rule: 'another token',
     fault: 'an outage of the tables leaves a token without a beat that has replaced another since the last look',
     file: 'src/intake/application/accept-job.use-case.ts',
     find: 'this.heartbeats.remember(current);',

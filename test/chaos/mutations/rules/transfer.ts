@@ -617,7 +617,7 @@ const PATIENCE: readonly Mutation[] = [
     specs: ON_DISPATCHER,
   },
   {
-    rule: 'a host that refuses connections for four minutes fails none of its files',
+    rule: 'for four minutes fails none of its',
     fault: 'a host that restarts costs its files their tries',
     file: JUDGE,
     find: "error.code === UNREACHABLE && whose === 'host'",
