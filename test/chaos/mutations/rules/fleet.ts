@@ -67,7 +67,7 @@ export const FLEET_MUTATIONS: readonly Mutation[] = [
     specs: [...ON_LIVENESS, 'unit/fleet/application/fleet-memory.spec.ts'],
   },
   {
-    rule: 'One warning when a coordinator goes silent',
+    rule: 'is one warning on another one',
     fault: 'every look warns of every silent row',
     file: 'src/fleet/application/fleet-watch.ts',
     find: 'this.alive.has(coordinator)',

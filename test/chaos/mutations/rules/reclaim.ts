@@ -155,7 +155,7 @@ const JUDGING: readonly Mutation[] = [
 
 const VALIDATION: readonly Mutation[] = [
   {
-    rule: 'Stored times alone never condemn',
+    rule: 'leaves out those whose holder beats while they are watched',
     fault: 'validate lists a batch whose holder beats while it watches',
     file: 'src/batches/application/validate-leases.query.ts',
     find: ' && signatures.get(nameOf(batch)) === leaseSignature(batch)',
@@ -163,7 +163,7 @@ const VALIDATION: readonly Mutation[] = [
     specs: ['unit/batches/application/batch-views.spec.ts'],
   },
   {
-    rule: 'Stored times alone never condemn',
+    rule: 'tells how many are overdue when it is through',
     fault: 'the gauge counts a batch whose holder beats with a slow clock',
     file: STALE,
     find: 'return isStale(batch, unchangedMs, nowMs, { ttlMs: ttlMs + RECLAIM_GRACE_MS, heartbeatIntervalMs });',

@@ -111,7 +111,7 @@ export const REPAIR_MUTATIONS: readonly Mutation[] = [
     specs: ['unit/export-jobs/application/seen-jobs.spec.ts'],
   },
   {
-    rule: 'Acceptance enters the beat memory',
+    rule: 'a job that was accepted since the last look',
     fault: 'an outage of the tables leaves a job without a beat that was accepted since the last look',
     file: ORCHESTRATOR,
     find: 'const mine = fresh.over(known.mine);',
@@ -119,7 +119,7 @@ export const REPAIR_MUTATIONS: readonly Mutation[] = [
     specs: ON_FRESH_JOBS,
   },
   {
-    rule: 'Acceptance enters the beat memory',
+    rule: 'is so although another coordinator is to beat it',
     fault: 'the memory of a job ends with the first look that does not find it, before its owner has looked',
     file: 'src/export-jobs/application/fresh-jobs.ts',
     find: 'lookAt >= since + intervalMs',

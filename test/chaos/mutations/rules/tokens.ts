@@ -128,7 +128,7 @@ const TOKENS: readonly Mutation[] = [
 
 const SUMS: readonly Mutation[] = [
   {
-    rule: 'Each beat has succeeded or failed',
+    rule: 'the sums of beats',
     fault: 'a token that is gone is no failure',
     file: 'src/export-jobs/application/task-heartbeat.service.ts',
     find: "else this.metrics.increment('heartbeat_failure_total'",
@@ -136,7 +136,7 @@ const SUMS: readonly Mutation[] = [
     specs: ['unit/export-jobs/application/task-heartbeat.service.spec.ts'],
   },
   {
-    rule: 'What a command has ended is counted once',
+    rule: 'lets one coordinator count what a command has ended',
     fault: 'two coordinators count it',
     file: REPOSITORY,
     find: '[SAME_RUN, NOT_COUNTED_YET]',
@@ -144,7 +144,7 @@ const SUMS: readonly Mutation[] = [
     specs: ON_ROWS,
   },
   {
-    rule: 'What a command has ended is counted once',
+    rule: 'a job that a command has ended',
     fault: 'nobody counts it',
     file: 'src/export-jobs/application/command-ends.service.ts',
     find: 'if (job.uncounted !== true) return;',
