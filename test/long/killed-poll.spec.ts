@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { deferred } from '../support/deferred.js';
 import type { ExportService } from '../support/export-service.js';
-import { ExportFixture } from './export-fixture.js';
-import { startGatedJob } from './gated-job.js';
-import { expectWholeJob } from './whole-job.js';
+import { ExportFixture } from '../e2e/export-fixture.js';
+import { startGatedJob } from '../e2e/gated-job.js';
+import { expectWholeJob } from '../e2e/whole-job.js';
 
 /** Tells the polls of the victim from those of others. */
 const VICTIMS_VISIBILITY_S = 3;

@@ -4,7 +4,7 @@ import { deferred } from '../support/deferred.js';
 import { readiness } from '../support/readiness.js';
 import { KeyGuard } from '../support/key-guard.js';
 import { eventually } from '../support/local-aws.js';
-import { ExportFixture } from './export-fixture.js';
+import { ExportFixture } from '../e2e/export-fixture.js';
 
 /** The credentials of a service that runs: refused before their end, and not to be had any more. */
 describe('credentials', () => {
