@@ -26,7 +26,7 @@ import { PromMetricsService } from './prom-metrics.service.js';
       provide: AwsClients,
       inject: [CONFIGURATION, Clock, AppLogger],
       useFactory: ({ aws, exports }: Configuration, clock: Clock, logger: AppLogger) =>
-        new AwsClients(aws, exports.maxOpenLists, undefined, SharedCredentials.ofChain(aws.region, clock, logger)),
+        new AwsClients(aws, { openLists: exports.maxOpenLists, credentials: SharedCredentials.ofChain(aws.region, clock, logger) }),
     },
     {
       provide: Lifecycle,

@@ -37,7 +37,7 @@ describe('a list that lies in the export bucket', () => {
     s3 = await startS3Endpoint({ buckets: ['exports'] });
     const credentials = { AWS_ACCESS_KEY_ID: 'local', AWS_SECRET_ACCESS_KEY: 'local' };
     Object.assign(process.env, { ...credentials, AWS_ENDPOINT_URL_S3: s3.url });
-    clients = new AwsClients(SETTINGS, 4, S3_TIMEOUT_MS);
+    clients = new AwsClients(SETTINGS, { openLists: 4, s3TimeoutMs: S3_TIMEOUT_MS });
     folder = await mkdtemp(join(tmpdir(), 'own-lists-'));
   });
   afterEach(async () => {

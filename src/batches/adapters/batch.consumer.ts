@@ -1,6 +1,7 @@
 import { stallTimeoutProblem } from '../../config/index.js';
 import type { DrainDeadlines, LifecyclePart } from '../../platform/index.js';
 import {
+  askedOnce,
   FALLBACK_VISIBILITY_S,
   LONG_POLL_S,
   PollLoop,
@@ -52,9 +53,10 @@ export class BatchConsumer implements LifecyclePart {
     const { takeInBatch } = this.work;
     const { stallTimeoutMs } = this.settings;
     const fallbackS = Math.min(FALLBACK_VISIBILITY_S, Math.floor(stallTimeoutMs / 3_000));
+    const queue = askedOnce(this.queue);
     const [visibilityTimeoutS, maxReceiveCount] = await Promise.all([
-      resolveVisibilityTimeoutS(this.queue, this.settings.visibilityTimeoutS, logger, fallbackS),
-      resolveMaxReceiveCount(this.queue, 'Batches queue', ASSUMED_RECEIVES, logger),
+      resolveVisibilityTimeoutS(queue, this.settings.visibilityTimeoutS, logger, fallbackS),
+      resolveMaxReceiveCount(queue, 'Batches queue', ASSUMED_RECEIVES, logger),
     ]);
     const problem = stallTimeoutProblem(stallTimeoutMs, visibilityTimeoutS);
     if (problem !== undefined) throw new AppError('STALL_TIMEOUT_TOO_SHORT', problem, { disposition: 'fatal' });

@@ -16,6 +16,11 @@ export interface NewBatch {
 }
 
 /** What a move must have seen of a row. */
+/** One word for a batch, to remember it by. */
+export function nameOfBatch({ jobId, batchNo }: BatchKey): string {
+  return `${jobId}#${batchNo}`;
+}
+
 export type MovableBatch = BatchKey & Pick<BatchEntity, 'completed' | 'failed' | 'lockToken' | 'run' | 'seq' | 'status' | 'totalTasks'>;
 
 /** `refused`: the condition failed; read again, it may have been your own write that a retry met. */

@@ -4,7 +4,7 @@ import type { BatchEntity } from '../domain/batch.entity.js';
 import { leaseTtlMs } from '../domain/lease-ttl.js';
 import type { ReclaimRecord } from '../domain/reclaim-record.js';
 import { isOverdue, isStale, leaseSignature } from '../domain/stale-batch.js';
-import { BatchRepositoryPort, type BatchKey } from './batch-repository.port.js';
+import { BatchRepositoryPort, nameOfBatch } from './batch-repository.port.js';
 import { BesideTurns } from './beside-turns.js';
 import { LeaseService } from './lease.service.js';
 import { OwnHeartbeatPort } from './own-heartbeat.port.js';
@@ -76,7 +76,7 @@ export class ReclaimStaleBatchesUseCase {
   private readonly selfDoubt: SelfDoubt;
   /** Batches whose last reclaim failed, the one that failed longest ago first. */
   private readonly failed = new Set<string>();
-  private readonly givingUp = new BesideTurns<BatchEntity>(AT_ONCE, nameOf);
+  private readonly givingUp = new BesideTurns<BatchEntity>(AT_ONCE, nameOfBatch);
 
   constructor(
     private readonly settings: ReclaimSettings,
@@ -112,7 +112,7 @@ export class ReclaimStaleBatchesUseCase {
       if (doubted) continue;
       const fresh: BatchEntity[] = [];
       for (const batch of stale) {
-        const later = this.failed.has(nameOf(batch)) ? postponed : fresh;
+        const later = this.failed.has(nameOfBatch(batch)) ? postponed : fresh;
         (this.reclaimBatch.decide(batch).kind === 'give-up' ? hopeless : later).push(batch);
       }
       await this.takeAll(fresh, turn, endsAt);
@@ -149,7 +149,7 @@ export class ReclaimStaleBatchesUseCase {
 
   /** Remembers the batch's sign of life; answers whether it has been gone for too long. */
   private isStale(batch: BatchEntity, look: RunningLook): boolean {
-    const name = nameOf(batch);
+    const name = nameOfBatch(batch);
     const now = this.clock.monotonicMs();
     const signature = leaseSignature(batch);
     const before = this.seen.get(name);
@@ -164,7 +164,7 @@ export class ReclaimStaleBatchesUseCase {
 
   private failedLast(batches: readonly BatchEntity[]): BatchEntity[] {
     const order = [...this.failed];
-    return batches.toSorted((a, b) => order.indexOf(nameOf(a)) - order.indexOf(nameOf(b)));
+    return batches.toSorted((a, b) => order.indexOf(nameOfBatch(a)) - order.indexOf(nameOfBatch(b)));
   }
 
   private async takeAll(stale: readonly BatchEntity[], turn: ReclaimTurn, endsAt: MonotonicMs): Promise<void> {
@@ -176,11 +176,11 @@ export class ReclaimStaleBatchesUseCase {
 
   /** One batch that cannot be reclaimed never hides the ones behind it. */
   private async takeSafely(batch: BatchEntity, turn: ReclaimTurn): Promise<void> {
-    this.failed.delete(nameOf(batch));
+    this.failed.delete(nameOfBatch(batch));
     try {
       this.report(batch, await this.reclaimBatch.reclaim(batch), turn);
     } catch (error) {
-      this.failed.add(nameOf(batch));
+      this.failed.add(nameOfBatch(batch));
       this.count(batch, turn, 'failed');
       const { jobId, batchNo } = batch;
       this.logger.error('A stale batch could not be reclaimed; the next turn tries again', { jobId, batchNo, error: toLoggable(error) });
@@ -216,8 +216,4 @@ export class ReclaimStaleBatchesUseCase {
     turn[outcome === 'given-up' ? 'givenUp' : outcome]++;
     this.metrics.increment('batches_reclaimed_total', { type, outcome });
   }
-}
-
-function nameOf({ jobId, batchNo }: BatchKey): string {
-  return `${jobId}#${batchNo}`;
 }

@@ -1,16 +1,18 @@
 import { Injectable } from '@nestjs/common';
+import { DESTINATION_REFUSED } from '../../export-jobs/index.js';
 import { AppLogger, Clock, Metrics, type MonotonicMs } from '../../shared/index.js';
 import { IN_HAND_PER_PLACE, TransferPool, type TaskOutcome } from '../../worker-pool/index.js';
-import { DestinationTrusts } from '../domain/destination-trust.js';
+import { DestinationTrust } from '../domain/destination-trust.js';
 import { earliest } from '../domain/earliest.js';
 import { HostGate } from '../domain/host-gate.js';
+import { LatestRuns } from '../domain/latest-runs.js';
 import { mayStart, runningOf, type PlaceUse } from '../domain/places.js';
 import { HOST_PATIENCE_MS, SILENCE_PATIENCE_MS, type GivenUp } from '../domain/source-host.js';
 import { DispatchWatchdog, type DispatchFault } from './dispatch-watchdog.js';
 import { HeldPlace } from './held-place.js';
 import { JobLane } from './job-lane.js';
 import type { Dispatched, TaskSource, Try } from './task-source.js';
-import { DESTINATION_REFUSED, TryJudge } from './try-judge.js';
+import { TryJudge } from './try-judge.js';
 import { WorkSigns } from './work-signs.js';
 
 /** A timer that is later than this has been lost. */
@@ -55,7 +57,7 @@ export class TaskDispatcherService {
   private readonly gate: HostGate;
   private readonly judge: TryJudge;
   private readonly watchdog: DispatchWatchdog;
-  private readonly trusts = new DestinationTrusts();
+  private readonly trusts = new LatestRuns<DestinationTrust>();
   private readonly use: PlaceUse = { reading: 0, sending: 0, silent: 0 };
   private paused = false;
   private idleWaiters: (() => void)[] = [];
@@ -114,9 +116,16 @@ export class TaskDispatcherService {
   }
 
   private laneOf(source: TaskSource): JobLane {
-    const lane = this.lanes.get(source.jobId) ?? new JobLane(this.gate, this.trusts.of(source));
+    const lane = this.lanes.get(source.jobId) ?? this.newLane(source);
     this.lanes.set(source.jobId, lane);
     return lane;
+  }
+
+  private newLane(source: TaskSource): JobLane {
+    return new JobLane(
+      this.gate,
+      this.trusts.of(source, () => new DestinationTrust(source.hasStored)),
+    );
   }
 
   private remove(source: TaskSource): void {

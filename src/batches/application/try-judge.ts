@@ -1,3 +1,4 @@
+import { DESTINATION_REFUSED } from '../../export-jobs/index.js';
 import { AppLogger, fullJitterMs, Metrics, type MonotonicMs } from '../../shared/index.js';
 import { asksForPatience, type TaskFailure, type TaskOutcome } from '../../worker-pool/index.js';
 import type { HostGate } from '../domain/host-gate.js';
@@ -16,9 +17,6 @@ const UNREACHABLE = 'SOURCE_UNREACHABLE';
 /** What a try ends with when its source has not answered at all. */
 const SILENCES = new Set(['CONNECT_TIMEOUT', 'HEADERS_TIMEOUT', 'SOURCE_STALLED', UNREACHABLE]);
 const HTTP_TOO_MANY_REQUESTS = 429;
-
-/** The bucket of the job refuses what is stored. */
-export const DESTINATION_REFUSED = 'DESTINATION_REFUSED';
 
 /** What follows from a try. `again`: after `inMs`; with 0 as soon as its host is open. */
 export type Verdict = { kind: 'over' } | { kind: 'again'; inMs: number };

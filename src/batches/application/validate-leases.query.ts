@@ -4,7 +4,7 @@ import type { BatchEntity } from '../domain/batch.entity.js';
 import { heldBatchOf, type HeldBatch } from '../domain/held-batch.js';
 import { leaseTtlMs } from '../domain/lease-ttl.js';
 import { isLongSilent, leaseSignature, watchMs } from '../domain/stale-batch.js';
-import { BatchRepositoryPort, type BatchKey } from './batch-repository.port.js';
+import { BatchRepositoryPort, nameOfBatch } from './batch-repository.port.js';
 import { runningRows } from './running-rows.js';
 
 /**
@@ -37,9 +37,9 @@ export class ValidateLeasesQuery {
   }
 
   private async stillSilent(suspects: readonly BatchEntity[]): Promise<BatchEntity[]> {
-    const signatures = new Map(suspects.map((batch) => [nameOf(batch), leaseSignature(batch)]));
+    const signatures = new Map(suspects.map((batch) => [nameOfBatch(batch), leaseSignature(batch)]));
     const rows = await this.batches.findMany(suspects);
-    return rows.filter((batch) => batch.status === 'running' && signatures.get(nameOf(batch)) === leaseSignature(batch));
+    return rows.filter((batch) => batch.status === 'running' && signatures.get(nameOfBatch(batch)) === leaseSignature(batch));
   }
 
   private ttlMs({ type }: BatchEntity): number {
@@ -49,8 +49,4 @@ export class ValidateLeasesQuery {
   private nowMs(): number {
     return Date.parse(this.clock.nowIso());
   }
-}
-
-function nameOf({ jobId, batchNo }: BatchKey): string {
-  return `${jobId}#${batchNo}`;
 }

@@ -74,21 +74,3 @@ export class DestinationTrust {
     return Math.min(PAUSE_CAP_MS, PAUSE_BASE_MS * 2 ** (this.refusals - 1));
   }
 }
-
-/** So many runs of jobs are remembered: more than are ever in hand. */
-const MAX_REMEMBERED = 1_000;
-
-/** What is thought of the destination of each run of a job, also while none of its batches is in hand. */
-export class DestinationTrusts {
-  private readonly trusts = new Map<string, DestinationTrust>();
-
-  /** @param hasStored whether the destination had taken files of the job when it was first met */
-  of({ jobId, run, hasStored }: { jobId: string; run: number; hasStored: boolean }): DestinationTrust {
-    const key = `${jobId} ${run}`;
-    const trust = this.trusts.get(key) ?? new DestinationTrust(hasStored);
-    this.trusts.delete(key);
-    this.trusts.set(key, trust);
-    for (const oldest of this.trusts.keys()) if (this.trusts.size > MAX_REMEMBERED) this.trusts.delete(oldest);
-    return trust;
-  }
-}

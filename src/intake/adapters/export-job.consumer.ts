@@ -8,6 +8,7 @@ import {
 } from '../../export-jobs/index.js';
 import type { DrainDeadlines, LifecyclePart } from '../../platform/index.js';
 import {
+  askedOnce,
   handBack,
   PollLoop,
   resolveMaxReceiveCount,
@@ -95,9 +96,10 @@ export class ExportJobConsumer implements LifecyclePart {
 
   async start(): Promise<void> {
     const { clock, logger } = this.tools;
+    const queue = askedOnce(this.queue);
     const [timeoutS, maxReceiveCount] = await Promise.all([
-      resolveVisibilityTimeoutS(this.queue, this.settings.visibility.timeoutS, logger),
-      resolveMaxReceiveCount(this.queue, 'Jobs queue', ASSUMED_RECEIVES, logger),
+      resolveVisibilityTimeoutS(queue, this.settings.visibility.timeoutS, logger),
+      resolveMaxReceiveCount(queue, 'Jobs queue', ASSUMED_RECEIVES, logger),
     ]);
     this.maxReceiveCount = maxReceiveCount;
     const visibility = new VisibilityHeartbeats(this.renewals, { intervalMs: this.settings.visibility.intervalMs, timeoutS }, this.tools);

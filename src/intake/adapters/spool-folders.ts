@@ -17,7 +17,7 @@ const SELF: Owner = { host: hostname(), pid: process.pid };
 
 /** A folder of its own for the files of one list. */
 export function makeSpoolFolder(parent: string, owner = SELF): Promise<string> {
-  return mkdtemp(join(parent, `${PREFIX}${hostOf(owner)}-${owner.pid}-`));
+  return mkdtemp(join(parent, `${PREFIX}${hostTag(owner)}-${owner.pid}-`));
 }
 
 /**
@@ -49,11 +49,11 @@ export class SpoolSweep implements OnModuleInit {
 
   private isLeftBehind(name: string): boolean {
     const [, host, pid] = OWNED.exec(name) ?? [];
-    return host === hostOf(this.self) && (Number(pid) === this.self.pid || !this.isAlive(Number(pid)));
+    return host === hostTag(this.self) && (Number(pid) === this.self.pid || !this.isAlive(Number(pid)));
   }
 }
 
-function hostOf({ host }: Owner): string {
+function hostTag({ host }: Owner): string {
   return hash32(host).toString(16);
 }
 

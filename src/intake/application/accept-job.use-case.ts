@@ -16,7 +16,7 @@ import { decideAccept } from '../domain/decide-accept.js';
 import type { ExportRequest } from '../domain/export-request.js';
 import { insistAfter } from './despite-refusals.js';
 import { DestinationPort } from './destination.port.js';
-import { JobSetback } from './job-setback.js';
+import { setbackOfWrite } from './job-setback.js';
 
 /**
  * `expand`: the job is ours to expand · `saveAgain`: it is once its request is saved, which its bucket
@@ -113,8 +113,7 @@ export class AcceptJobUseCase {
       await this.results.saveRequest(job, request.requestJson);
     } catch (error) {
       if (error instanceof StoreError && error.code === 'NoSuchBucket') throw destinationMissing(request.destination.bucket);
-      if (isRefusedByStore(error) || signal.aborted) throw error;
-      throw new JobSetback(error);
+      throw setbackOfWrite(error, signal);
     }
   }
 

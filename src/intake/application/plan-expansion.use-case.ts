@@ -5,7 +5,7 @@ import {
   type ExportJobEntity,
   type JobStateRepositoryPort,
 } from '../../export-jobs/index.js';
-import { AppError, isRefusedByStore, isRejected, newId, type AppLogger, type Clock } from '../../shared/index.js';
+import { AppError, isRejected, newId, type AppLogger, type Clock } from '../../shared/index.js';
 import { batchSizeFor, type ExportRequest } from '../domain/export-request.js';
 import { listHost } from '../domain/list-host.js';
 import type { ManifestTask } from '../domain/manifest-task.js';
@@ -13,7 +13,7 @@ import { insistAfter } from './despite-refusals.js';
 import type { ExpansionProgress } from './expansion-progress.js';
 import type { ExpansionTurn, ExpansionTurns } from './expansion-turns.js';
 import { interrupted } from './interrupted.js';
-import { JobSetback } from './job-setback.js';
+import { JobSetback, setbackOfWrite } from './job-setback.js';
 import type { ManifestPort, SpooledManifest } from './manifest.port.js';
 import type { OpenLists } from './open-lists.js';
 import type { SegmentWriterPort } from './segment-writer.port.js';
@@ -153,8 +153,7 @@ export class PlanExpansionUseCase {
       try {
         await segments.write(request, at, batch);
       } catch (error) {
-        if (isRefusedByStore(error) || signal.aborted) throw error;
-        throw new JobSetback(error);
+        throw setbackOfWrite(error, signal);
       }
     };
     // A bucket that refuses keeps no place from others while it is given time.

@@ -21,6 +21,14 @@ const NO_TIMEOUT = 0;
 /** One slow beat must not stand in the way of the next. */
 const STEP_FUNCTIONS_REQUEST_TIMEOUT_MS = 5_000;
 
+export interface ClientOptions {
+  /** How many lists may be open at a time. */
+  openLists?: number;
+  /** How long the head of an answer of S3 may take. */
+  s3TimeoutMs?: number;
+  credentials?: SharedCredentials;
+}
+
 /**
  * The SDK's clients, one of each for the process. Step Functions and DynamoDB have sockets of their own, so that a busy
  * S3 transfer or a long poll never delays a heartbeat. The SDK's timeouts only warn unless told to throw.
@@ -39,13 +47,13 @@ export class AwsClients {
   readonly dynamoDb: DynamoDBDocumentClient;
   readonly stepFunctions: SFNClient;
 
-  /** @param openLists how many lists may be open at a time */
+  readonly credentials: SharedCredentials;
+
   constructor(
     settings: { region: string; s3CustomEndpoint: boolean },
-    openLists = 1,
-    s3TimeoutMs = S3_REQUEST_TIMEOUT_MS,
-    readonly credentials = SharedCredentials.ofChain(settings.region),
+    { openLists = 1, s3TimeoutMs = S3_REQUEST_TIMEOUT_MS, credentials = SharedCredentials.ofChain(settings.region) }: ClientOptions = {},
   ) {
+    this.credentials = credentials;
     const common = { region: settings.region, credentials: credentials.provider };
     const store = {
       ...common,

@@ -14,4 +14,4 @@ export { SqsQueue, type QueueAttributes } from './sqs-queue.js';
 export { SqsVisibilityAdapter } from './sqs-visibility.adapter.js';
 export { type HeldMessage, type VisibilityHeartbeat } from './visibility-heartbeat.js';
 export { VisibilityHeartbeats, type VisibilitySettings } from './visibility-heartbeats.js';
-export { FALLBACK_VISIBILITY_S, resolveVisibilityTimeoutS } from './visibility-timeout.js';
+export { askedOnce, FALLBACK_VISIBILITY_S, resolveVisibilityTimeoutS } from './visibility-timeout.js';

@@ -5,6 +5,12 @@ export const FALLBACK_VISIBILITY_S = 600;
 /** How long a start waits for what a queue says of itself: one that is silent must not hold it up. */
 export const ATTRIBUTES_LIMIT_MS = 5_000;
 
+/** A queue that is asked once for all that a start wants to know of it. */
+export function askedOnce(queue: Pick<SqsQueue, 'attributes'>): Pick<SqsQueue, 'attributes'> {
+  let asked: ReturnType<SqsQueue['attributes']> | undefined;
+  return { attributes: (signal) => (asked ??= queue.attributes(signal)) };
+}
+
 /** What is configured, else the queue's own visibility timeout, else the fallback when that cannot be read. In seconds. */
 export async function resolveVisibilityTimeoutS(
   queue: Pick<SqsQueue, 'attributes'>,

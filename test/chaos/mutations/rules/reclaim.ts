@@ -158,7 +158,7 @@ const VALIDATION: readonly Mutation[] = [
     rule: 'leaves out those whose holder beats while they are watched',
     fault: 'validate lists a batch whose holder beats while it watches',
     file: 'src/batches/application/validate-leases.query.ts',
-    find: ' && signatures.get(nameOf(batch)) === leaseSignature(batch)',
+    find: ' && signatures.get(nameOfBatch(batch)) === leaseSignature(batch)',
     replace: '',
     specs: ['unit/batches/application/batch-views.spec.ts'],
   },

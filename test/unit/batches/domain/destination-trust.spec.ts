@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { DestinationTrust, DestinationTrusts } from '../../../../src/batches/domain/destination-trust.js';
+import { DestinationTrust } from '../../../../src/batches/domain/destination-trust.js';
 
 /** Refuses one file after another, each as soon as it may start. @returns how many it took until the bucket counts as refusing, and how long */
 function refuseUntilSaid(trust: DestinationTrust): { files: number; afterMs: number } {
@@ -53,15 +53,6 @@ describe('a bucket in doubt', () => {
     refuseUntilSaid(refusing);
     taking.took();
     expect([refusing.isUnproven, taking.isUnproven]).toEqual([false, false]);
-  });
-
-  it('is remembered for the run of its job while no batch of it is in hand', () => {
-    const trusts = new DestinationTrusts();
-    const run = { jobId: 'a', run: 1, hasStored: false };
-    trusts.of(run).refused(100, 200);
-    expect([trusts.of({ ...run, hasStored: true }).isInDoubt, trusts.of({ ...run, run: 2 }).isInDoubt]).toEqual([true, false]);
-    for (let other = 0; other < 1_000; other++) trusts.of({ ...run, jobId: `${other}` });
-    expect(trusts.of(run).isInDoubt).toBe(false);
   });
 });
 
