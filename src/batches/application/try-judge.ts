@@ -81,13 +81,13 @@ export class TryJudge {
 
   private judgeFailure(dispatched: Dispatched, error: TaskFailure): Verdict {
     if (!this.mayTryAgain(dispatched, error)) return OVER;
-    return { kind: 'again', inMs: fullJitterMs(BACKOFF, dispatched.attempts - dispatched.pardoned) };
+    return afterBackoff(dispatched.attempts - dispatched.pardoned);
   }
 
   /** Its host could not be reached, by nobody: the file fails with all others once that has been so for SILENCE_PATIENCE_MS. */
   private pardon(dispatched: Dispatched): Verdict {
     dispatched.pardoned++;
-    return { kind: 'again', inMs: fullJitterMs(BACKOFF, dispatched.attempts) };
+    return afterBackoff(dispatched.attempts);
   }
 
   private judgeRefusal({ dispatched, startedAt }: Try, error: TaskFailure, now: MonotonicMs): Verdict {
@@ -150,6 +150,11 @@ export class TryJudge {
       return `the host is left alone for ${((opensAt - now) / 1_000).toFixed(1)} s, then the file is tried again`;
     return `the file is tried again after ${(inMs / 1_000).toFixed(1)} s`;
   }
+}
+
+/** Never 0, which says that only the host is waited for: the file would go before all that wait for their first try. */
+function afterBackoff(attempt: number): Verdict {
+  return { kind: 'again', inMs: Math.max(1, fullJitterMs(BACKOFF, attempt)) };
 }
 
 /** The host has served: bytes are service, whatever became of them. A file that was left alone as it is was not asked for. */

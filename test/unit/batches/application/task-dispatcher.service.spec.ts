@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { aDispatcher, FakeTaskSource as Source, SLOW } from '../../../support/dispatcher.js';
 import { onEachClock } from '../../../support/each-clock.js';
 import { settled } from '../../../support/fake-clock.js';
@@ -110,6 +110,20 @@ onEachClock('the dispatcher', (newClock) => {
       await backoff();
       await pool.succeedAll();
       expect(source.results).toHaveLength(4);
+    });
+
+    it('are held by no task that waits out the shortest backoff that there is', async () => {
+      const random = jest.spyOn(Math, 'random').mockReturnValue(0);
+      try {
+        create(1);
+        add(new Source('a', 3));
+        await pool.fail(SLOW);
+        expect(runningKeys()).toEqual(['a/1']);
+        await backoff();
+        await pool.succeedAll();
+      } finally {
+        random.mockRestore();
+      }
     });
 
     it('are held by no task that waits out its backoff, which runs again before new ones', async () => {
