@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Command, Option } from 'commander';
 import { emptyList, isBlank, unreadableReason, type ProgressOutput } from '../../src/cli/index.js';
-import { RepeatedSignal, SystemClock } from '../../src/shared/index.js';
+import { endProcess, RepeatedSignal, SystemClock } from '../../src/shared/index.js';
 import { DemoError } from './demo-error.js';
 import { FAULTS, type Fault } from './faults.js';
 import { runDemo, type DemoOptions } from './run-demo.js';
@@ -82,6 +82,6 @@ await new Command('demo')
   .showHelpAfterError('(--help shows how)')
   .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : 2))
   .action(async (list: string | undefined, flags: DemoFlags) => {
-    process.exitCode = await demo(list, flags);
+    await endProcess(await demo(list, flags));
   })
   .parseAsync();

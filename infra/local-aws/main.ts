@@ -1,7 +1,8 @@
 import { once } from 'node:events';
 import { createWriteStream, type WriteStream } from 'node:fs';
+import { finished } from 'node:stream/promises';
 import { Command, CommanderError, InvalidArgumentError } from 'commander';
-import { RepeatedSignal, SystemClock } from '../../src/shared/index.js';
+import { endProcess, RepeatedSignal, SystemClock } from '../../src/shared/index.js';
 import { Coordinators, type Coordinator } from './coordinators.js';
 import { startLocalAws, type LocalAws } from './local-aws.js';
 import { asJson, asText, writeEnvironmentFile } from './overview.js';
@@ -61,7 +62,7 @@ async function run(options: Options): Promise<void> {
   } finally {
     await coordinators.stop();
     await aws.close();
-    log?.end();
+    if (log !== undefined) await finished(log.end());
   }
 }
 
@@ -117,10 +118,9 @@ function explain(error: unknown): string {
 
 try {
   await run(parseOptions(process.argv));
+  await endProcess(0);
 } catch (error) {
-  if (error instanceof CommanderError) process.exitCode = error.exitCode === 0 ? 0 : 2;
-  else {
-    process.stderr.write(`${explain(error)}\n`);
-    process.exitCode = 1;
-  }
+  if (error instanceof CommanderError) await endProcess(error.exitCode === 0 ? 0 : 2);
+  process.stderr.write(`${explain(error)}\n`);
+  await endProcess(1);
 }

@@ -7,7 +7,8 @@ import { CliError } from './cli-error.js';
 
 /**
  * Runs a program of `infra/`, which only a checkout has; answers its exit code. SIGTERM is passed on. SIGINT is, too, unless it
- * came from a terminal: that one has sent it to the program already, and a second one means "at once" there.
+ * came from a terminal: that one has sent it to the program already, and a second one means "at once" there. Both are listened
+ * to until this process ends, because npm may pass one on late.
  */
 export async function runFromCheckout(program: 'local-aws' | 'demo', args: readonly string[]): Promise<number> {
   const script = fileURLToPath(new URL(`../../infra/${program}/main.js`, import.meta.url));
@@ -21,10 +22,6 @@ export async function runFromCheckout(program: 'local-aws' | 'demo', args: reado
     if (!process.stdin.isTTY) child.kill('SIGINT');
   };
   process.on('SIGTERM', terminate).on('SIGINT', interrupt);
-  try {
-    const [code, signal] = (await once(child, 'exit')) as [number | null, NodeJS.Signals | null];
-    return code ?? 128 + (signal === null ? 0 : constants.signals[signal]);
-  } finally {
-    process.off('SIGTERM', terminate).off('SIGINT', interrupt);
-  }
+  const [code, signal] = (await once(child, 'exit')) as [number | null, NodeJS.Signals | null];
+  return code ?? 128 + (signal === null ? 0 : constants.signals[signal]);
 }

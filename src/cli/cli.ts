@@ -1,4 +1,5 @@
-import { SAME_SIGNAL_MS } from '../shared/index.js';
+import { RepeatedSignal, SystemClock } from '../shared/index.js';
+import { EXIT_DETACHED } from './exit-codes.js';
 import type { ProgressOutput } from './presentation/index.js';
 import type { Services } from './services.js';
 
@@ -30,14 +31,14 @@ export class Cli {
     }
   }
 
-  /** The signal is aborted by Ctrl-C or SIGTERM, which end the process at once when they come again later, or outside of this. */
+  /** The signal is aborted by Ctrl-C or SIGTERM, which end the process at once when they come a second time, or outside of this. */
   async interruptible<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const interrupt = new AbortController();
+    const repeated = new RepeatedSignal(new SystemClock());
     const release = () => void process.off('SIGINT', abort).off('SIGTERM', abort);
     const abort = () => {
+      if (repeated.take() === 'second') process.exit(EXIT_DETACHED);
       interrupt.abort();
-      // npm passes on the Ctrl-C that the terminal has sent to us already: it is no second one.
-      setTimeout(release, SAME_SIGNAL_MS).unref();
     };
     process.on('SIGINT', abort).on('SIGTERM', abort);
     try {

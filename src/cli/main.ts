@@ -7,6 +7,7 @@ import { keepHeapsSmall } from '../platform/small-heaps.js';
 enableCompileCache();
 if (process.argv[2] === 'serve') keepHeapsSmall();
 const { runCli } = await import('./program.js');
+const { endProcess } = await import('../shared/index.js');
 
 // A reader that has seen enough (`jobs | head`) is no failure.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
@@ -14,7 +15,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   throw error;
 });
 
-process.exitCode = await runCli(process.argv.slice(2), {
+const exitCode = await runCli(process.argv.slice(2), {
   out: (text) => process.stdout.write(text),
   err: {
     write: (text) => process.stderr.write(text),
@@ -22,3 +23,4 @@ process.exitCode = await runCli(process.argv.slice(2), {
     columns: process.stderr.columns ?? 80,
   },
 });
+await endProcess(exitCode);

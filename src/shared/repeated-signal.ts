@@ -1,7 +1,7 @@
 import type { Clock } from './clock.js';
 
 /** What is sent to a process group comes twice to a process that npm has started: npm gets it, too, and passes it on. */
-export const SAME_SIGNAL_MS = 500;
+const SAME_SIGNAL_MS = 500;
 
 /** Tells a person's second signal, which means "at once", from the first one that comes again: any signal of the next half second. */
 export class RepeatedSignal {

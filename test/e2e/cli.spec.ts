@@ -2,7 +2,6 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { deferred } from '../support/deferred.js';
 import type { ExportService } from '../support/export-service.js';
 import { eventually } from '../support/local-aws.js';
@@ -140,11 +139,10 @@ describe('the export-worker command', () => {
     const list = await listOf('detached.txt', [fixture.origin.gated('/detached.txt', 'x', promise)]);
     const submit = start(['submit', list, '--wait', '--name', 'detached']);
     await eventually(() => submit.stderr.includes('DOWNLOADING'));
-    submit.signal('SIGINT');
-    // npm passes on what its process group got.
-    await sleep(50);
-    submit.signal('SIGINT');
+    // npm passes on what its process group got, at any time until the command has ended.
+    const passingOn = setInterval(() => submit.signal('SIGINT'), 1);
     const { code, stderr } = await submit.ended;
+    clearInterval(passingOn);
     expect(code).toBe(130);
     expect(stderr).toContain('Detached; the job goes on. Follow it again: export-worker watch detached');
     resolve();
