@@ -89,12 +89,12 @@ describeBatchRows('The move of a batch', (create) => {
   });
 
   it('Reopen sets attempts to 0, and what counts as progress begins at what is done', async () => {
-    await batches.reclaim(await running(), RECLAIM);
+    await batches.reclaim(await running(), { ...RECLAIM, trialSize: 2 });
     const observed = await found();
-    expect(observed).toMatchObject({ attempts: 9, lastError: RECLAIM.lastError });
+    expect(observed).toMatchObject({ attempts: 9, trialSize: 2, lastError: RECLAIM.lastError });
     const row = writtenBatch(await batches.move(observed, 2));
     expect(row).toMatchObject({ attempts: 0, reclaimMark: 2 });
-    expect(row).not.toHaveProperty('lastError');
+    for (const field of ['lastError', 'trialSize']) expect(row).not.toHaveProperty(field);
   });
 
   it.each(['dead', 'cancelled'])('queues one that is %s', async (status) => {

@@ -52,6 +52,16 @@ describeBatchRows('Reclaim', (create) => {
     expect(await found()).toEqual(row);
   });
 
+  it('sets a task apart, which is no progress, and sets how many are run first; both stay with a reclaim that says nothing of them', async () => {
+    const failures = new Map(observed.failures).set(3, 'RECLAIMED_TTL');
+    const row = writtenBatch(await batches.reclaim(observed, { ...RECLAIM, trialSize: 2, failures }));
+    expect(row).toMatchObject({ status: 'queued', trialSize: 2, failures, failed: 2, completed: 2, reclaimMark: 4 });
+    const held = writtenBatch(await batches.claim(batch, { claimId: 'claim-2', lockedBy: 'another' }));
+    const again = writtenBatch(await batches.reclaim(held, { ...RECLAIM, reclaimId: 'reclaim-2' }));
+    expect(again).toMatchObject({ trialSize: 2, failures, failed: 2, reclaimMark: 4 });
+    expect(await found()).toEqual(again);
+  });
+
   it('gives a batch up: dead with every task recorded and its results; attempts, lockToken and heartbeat stay', async () => {
     const row = writtenBatch(await batches.giveUp(observed, END));
     const { lockedBy: _by, claimId: _claim, lockedAt: _at, ...kept } = observed;

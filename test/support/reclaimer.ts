@@ -11,7 +11,7 @@ import {
 import type { BatchEntity } from '../../src/batches/domain/batch.entity.js';
 import { CompleteJobUseCase } from '../../src/export-jobs/application/complete-job.use-case.js';
 import { SettleTokenService } from '../../src/export-jobs/application/settle-token.service.js';
-import { aBatch } from './builders.js';
+import { aBatch, aState } from './builders.js';
 import { aBatchWorld, BATCH_BEAT_MS, BATCH_TTL_MS } from './batch-holder.js';
 import { FakeJobResults } from './fakes/fake-job-ports.js';
 import { InMemoryReclaimHistory } from './fakes/in-memory-reclaim-history.js';
@@ -28,6 +28,11 @@ const HOURS_AGO = '2025-12-31T21:00:00.000Z';
 export function aSilent(over: Partial<BatchEntity> = {}): BatchEntity {
   const holder = { lockToken: 4, lockedBy: 'the dead', claimId: 'claim-4', lockedAt: HOURS_AGO, heartbeatAt: HOURS_AGO };
   return aBatch({ status: 'running', ...holder, ...over });
+}
+
+/** One whose last task takes down whoever runs it: at the limit of attempts, without progress. */
+export function aHopeless(over: Partial<BatchEntity> = {}): BatchEntity {
+  return aSilent({ attempts: MAX_ATTEMPTS, ...aState([0, 1, 2, 3]), reclaimMark: 4, ...over });
 }
 
 /** As `aBatchWorld`; `reclaimer()` is the reclaim of one coordinator on it, with a clock of its own if it is given one. */

@@ -4,7 +4,8 @@ import { describe, expect, it } from '@jest/globals';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 /** How a task's failure is made. */
-const MADE = /(?:TransferError|CutBody|passing|lasting|shared|unasked)\(\s*'([A-Z_]+)'|code: '([A-Z_]+)'|const REMAINING = '([A-Z_]+)'/g;
+const MADE =
+  /(?:TransferError|CutBody|passing|lasting|shared|unasked)\(\s*'([A-Z_]+)'|code: '([A-Z_]+)'|const RECLAIMED_TTL = '([A-Z_]+)'/g;
 /** These never end a task: they are between dispatcher, pool and thread. */
 const INTERNAL = new Set(['ABORTED', 'SOURCE_PAUSED', 'NOT_RESUMABLE']);
 

@@ -32,6 +32,7 @@ const batchRowSchema = z.object({
   attempts: count,
   reclaimId: z.string().optional(),
   reclaimMark: count.optional(),
+  trialSize: count.min(1).optional(),
   lastError: z.string().optional(),
   enqueuedAt: z.string(),
   segmentKey: z.string(),

@@ -7,6 +7,7 @@ import {
   type BatchWrite,
   type MovableBatch,
   type NewBatch,
+  type Reclaim,
 } from '../application/batch-repository.port.js';
 import type { BatchEntity, BatchSummary, Lease, ResultFile } from '../domain/batch.entity.js';
 import { Checkpoint, type CheckpointState } from '../domain/checkpoint.js';
@@ -192,14 +193,19 @@ export class DynamoDbBatchRepositoryAdapter extends BatchRepositoryPort {
     return items.map(toBatchEntityIfKnown).filter((batch) => batch !== undefined);
   }
 
-  async reclaim(observed: BatchEntity, reclaim: { reclaimId: string; attempts: number; lastError: string }): Promise<BatchWrite> {
+  async reclaim(observed: BatchEntity, { trialSize, failures, ...reclaim }: Reclaim): Promise<BatchWrite> {
     return this.updateAsObserved(observed, {
-      set: 'SET #status = :queued, attempts = :newAttempts, reclaimId = :reclaimId, reclaimMark = :mark, lastError = :lastError, enqueuedAt = :now',
+      set:
+        'SET #status = :queued, attempts = :newAttempts, reclaimId = :reclaimId, reclaimMark = :mark, lastError = :lastError, ' +
+        `enqueuedAt = :now${trialSize === undefined ? '' : ', trialSize = :trialSize'}` +
+        (failures === undefined ? '' : ', failures = :failures, failed = :failed'),
       values: {
         ':queued': 'queued',
         ':newAttempts': reclaim.attempts,
         ':reclaimId': reclaim.reclaimId,
-        ':mark': observed.completed + observed.failed,
+        ':mark': observed.completed + (failures?.size ?? observed.failed),
+        ...(trialSize === undefined ? {} : { ':trialSize': trialSize }),
+        ...(failures === undefined ? {} : { ':failures': Object.fromEntries(failures), ':failed': failures.size }),
         ':lastError': reclaim.lastError,
         ':now': this.clock.nowIso(),
       },

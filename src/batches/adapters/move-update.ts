@@ -39,7 +39,7 @@ export function moveUpdate(
     ...common,
     UpdateExpression:
       'SET #run = :newRun, #status = :queued, failures = :none, failed = :zero, attempts = :zero, lockToken = lockToken + :one, ' +
-      `reclaimMark = :completed, enqueuedAt = :now REMOVE ${at.leaseFields}, resultKeys, lastError, #ttl`,
+      `reclaimMark = :completed, enqueuedAt = :now REMOVE ${at.leaseFields}, resultKeys, lastError, trialSize, #ttl`,
     ExpressionAttributeValues: { ...values, ':queued': 'queued', ':none': {}, ':zero': 0, ':one': 1, ':now': at.now },
   };
 }

@@ -15,12 +15,21 @@ export interface NewBatch {
   segmentKey: string;
 }
 
-/** What a move must have seen of a row. */
 /** One word for a batch, to remember it by. */
 export function nameOfBatch({ jobId, batchNo }: BatchKey): string {
   return `${jobId}#${batchNo}`;
 }
 
+/** What becomes of a row that is reclaimed; `failures` when a task is set apart, which is no progress. What is absent stays. */
+export interface Reclaim {
+  reclaimId: string;
+  attempts: number;
+  lastError: string;
+  trialSize?: number;
+  failures?: ReadonlyMap<number, string>;
+}
+
+/** What a move must have seen of a row. */
 export type MovableBatch = BatchKey & Pick<BatchEntity, 'completed' | 'failed' | 'lockToken' | 'run' | 'seq' | 'status' | 'totalTasks'>;
 
 /** `refused`: the condition failed; read again, it may have been your own write that a retry met. */
@@ -57,7 +66,7 @@ export abstract class BatchRepositoryPort {
   /** Those that are there; a row of a newer version is left out. */
   abstract findMany(keys: readonly BatchKey[]): Promise<BatchEntity[]>;
   /** running → queued, IF everything is as observed; the lease fields go, lockToken and heartbeatAt stay. */
-  abstract reclaim(observed: BatchEntity, reclaim: { reclaimId: string; attempts: number; lastError: string }): Promise<BatchWrite>;
+  abstract reclaim(observed: BatchEntity, reclaim: Reclaim): Promise<BatchWrite>;
   /** running → dead with every remaining task failed, IF everything is as observed. */
   abstract giveUp(
     observed: BatchEntity,
@@ -65,7 +74,7 @@ export abstract class BatchRepositoryPort {
   ): Promise<BatchWrite>;
   /**
    * Takes the row of a former run into this one, IF status, run, lockToken and done are as observed. Wholly done: stays succeeded with
-   * its results. Else → queued: what is done is kept, failures are cleared, attempts 0, lockToken + 1.
+   * its results. Else → queued: what is done is kept, failures are cleared, attempts 0, lockToken + 1, and no trial.
    */
   abstract move(observed: MovableBatch, run: number): Promise<BatchWrite>;
   /** queued | running → cancelled, IF its run is not newer. */

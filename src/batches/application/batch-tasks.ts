@@ -10,11 +10,12 @@ export class BatchTasks implements TaskSource {
   readonly run: number;
   readonly maxConcurrency: number | undefined;
   readonly signal: AbortSignal;
-  /** Resolves when every task is recorded, the work was stopped, or the destination refuses it. */
-  readonly settled: Promise<void>;
   /** Set when no more tasks are brought because the destination refuses them: what it refuses, and why. */
   destinationRefusal: string | undefined;
   private readonly pending: number[];
+  /** How many of those handed out, or to be handed out now, are not recorded yet. */
+  private open = 0;
+  private toHandOut = 0;
   private readonly fresh = new Map<number, TaskResult>();
   private settle: () => void = () => undefined;
 
@@ -28,16 +29,28 @@ export class BatchTasks implements TaskSource {
     this.maxConcurrency = segment.maxConcurrency;
     this.signal = running.signal;
     this.pending = running.checkpoint.pending().toReversed();
-    this.settled = new Promise((resolve) => {
+    this.signal.addEventListener('abort', () => this.settle(), { once: true });
+  }
+
+  /** Whether tasks are left that have not been admitted. */
+  get hasMore(): boolean {
+    return this.pending.length > this.toHandOut;
+  }
+
+  /** The next so many tasks may run. Resolves when they are recorded, the work was stopped, or the destination refuses it. */
+  admit(tasks: number): Promise<void> {
+    this.toHandOut = Math.min(tasks, this.pending.length);
+    this.open = this.toHandOut;
+    if (this.open === 0 || this.signal.aborted) return Promise.resolve();
+    return new Promise((resolve) => {
       this.settle = resolve;
     });
-    this.signal.addEventListener('abort', this.settle, { once: true });
-    if (running.checkpoint.complete || this.signal.aborted) this.settle();
   }
 
   next(): ReturnType<TaskSource['next']> {
-    const position = this.signal.aborted ? undefined : this.pending.pop();
+    const position = this.signal.aborted || this.toHandOut === 0 ? undefined : this.pending.pop();
     if (position === undefined) return undefined;
+    this.toHandOut--;
     const { bucket, prefix, headers, expectContentType, firstIndex, tasks } = this.segment;
     const task = tasks[position];
     if (task === undefined) throw new Error(`Segment of batch ${this.running.lease.batchNo} has no task ${position}`);
@@ -72,7 +85,7 @@ export class BatchTasks implements TaskSource {
       checkpoint.fail(position, code);
     }
     this.running.noteActivity();
-    if (checkpoint.complete) this.settle();
+    if (--this.open === 0) this.settle();
   }
 
   onProgress(): void {

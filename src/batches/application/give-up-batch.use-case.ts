@@ -9,13 +9,12 @@ import {
 import { AppError, AppLogger, isRejected } from '../../shared/index.js';
 import type { BatchEntity } from '../domain/batch.entity.js';
 import { Checkpoint } from '../domain/checkpoint.js';
+import { RECLAIMED_TTL } from '../domain/decide-reclaim.js';
 import { BatchFilesPort, resultsInOrder, type Segment } from './batch-files.port.js';
 import { BatchRepositoryPort } from './batch-repository.port.js';
 import { writeOwnReclaim } from './own-reclaim.js';
 import { endJobOfBatch } from './end-job-of-batch.js';
 
-/** Code of the tasks that were never brought to an end. */
-const REMAINING = 'RECLAIMED_TTL';
 const SEGMENT_TIMEOUT_MS = 60_000;
 
 /**
@@ -41,7 +40,7 @@ export class GiveUpBatchUseCase {
     const segment = await this.segmentOrStall(observed, job);
     if (segment === undefined) return undefined;
     const checkpoint = new Checkpoint(observed.totalTasks, observed);
-    for (const position of checkpoint.pending()) checkpoint.fail(position, REMAINING);
+    for (const position of checkpoint.pending()) checkpoint.fail(position, RECLAIMED_TTL);
     const state = checkpoint.whole();
     const results = await resultsInOrder(observed.totalTasks, state.failures, undefined, (position) =>
       this.files.describeDone(segment, position),

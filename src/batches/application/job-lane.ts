@@ -3,7 +3,7 @@ import type { DestinationTrust } from '../domain/destination-trust.js';
 import { earliest } from '../domain/earliest.js';
 import { sourceHostOf, type HostGate } from '../domain/host-gate.js';
 import { runningOf, type PlaceUse } from '../domain/places.js';
-import type { Dispatched, TaskSource } from './task-source.js';
+import { runsAlone, type Dispatched, type LoneThread, type TaskSource } from './task-source.js';
 
 /** How many tasks of closed hosts a job is looked through for one of another host. Past that it waits, and its batches stay unread. */
 const MAX_HELD = 256;
@@ -22,10 +22,14 @@ export class JobLane {
   private readonly lines = new Map<string | undefined, Dispatched[]>();
   private held = 0;
 
-  /** @param destination what is thought of the bucket of the job */
+  /**
+   * @param destination what is thought of the bucket of the job
+   * @param lone shared by all jobs
+   */
   constructor(
     private readonly gate: HostGate,
     readonly destination: DestinationTrust,
+    private readonly lone: LoneThread,
   ) {}
 
   get isEmpty(): boolean {
@@ -98,7 +102,8 @@ export class JobLane {
   /** The host then goes to the end of the line of hosts. */
   private takeHeld(now: MonotonicMs): Dispatched | undefined {
     for (const [host, line] of this.lines) {
-      const at = this.gate.isOpen(host, now) ? 0 : line.findIndex((task) => this.isGivenUp(task));
+      const isOpen = this.gate.isOpen(host, now);
+      const at = line.findIndex((task) => (isOpen ? !this.lone.isTaken || !runsAlone(task) : this.isGivenUp(task)));
       if (at === -1) continue;
       const [task] = line.splice(at, 1);
       this.held--;
@@ -146,6 +151,7 @@ function fresh(source: TaskSource, inHandSince: MonotonicMs, next: Pick<Dispatch
     attempts: 0,
     pardoned: 0,
     mismatches: 0,
+    lostThreads: 0,
     startedAt: undefined,
     refusedSince: undefined,
     refusedAt: undefined,

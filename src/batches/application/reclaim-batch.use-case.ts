@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Clock, newId } from '../../shared/index.js';
 import type { BatchEntity } from '../domain/batch.entity.js';
-import { decideReclaim, type ReclaimDecision } from '../domain/decide-reclaim.js';
+import { decideReclaim, RECLAIMED_TTL, type ReclaimDecision } from '../domain/decide-reclaim.js';
 import { leaseTtlMs } from '../domain/lease-ttl.js';
 import { reclaimRecordOf, type ReclaimedAs, type ReclaimRecord } from '../domain/reclaim-record.js';
 import { storedSilenceMs } from '../domain/stale-batch.js';
@@ -12,7 +12,9 @@ import { writeOwnReclaim } from './own-reclaim.js';
 import { ReclaimRecorderService } from './reclaim-recorder.service.js';
 
 export type ReclaimOutcome =
-  | { kind: ReclaimedAs; record: ReclaimRecord }
+  /** `setApart`: the position of a task that is recorded as failed, because it takes its holders down. */
+  | { kind: 'requeued'; record: ReclaimRecord; setApart?: number }
+  | { kind: 'given-up'; record: ReclaimRecord }
   /** Someone moved the batch since it was observed: nothing was written. */
   | { kind: 'moved' }
   /** The row is taken, but its message or its counts did not get through: the job's repair brings them. */
@@ -44,23 +46,33 @@ export class ReclaimBatchUseCase {
   /** @throws when nothing was taken, or it is unknown whether: the next turn tries again */
   async reclaim(observed: BatchEntity): Promise<ReclaimOutcome> {
     const decision = this.decide(observed);
-    return decision.kind === 'give-up' ? this.giveUp(observed) : this.requeue(observed, decision.attempts);
+    return decision.kind === 'give-up' ? this.giveUp(observed) : this.requeue(observed, decision);
   }
 
-  private async requeue(observed: BatchEntity, attempts: number): Promise<ReclaimOutcome> {
+  private async requeue(
+    observed: BatchEntity,
+    { attempts, trialSize, setApart }: Extract<ReclaimDecision, { kind: 'requeue' }>,
+  ): Promise<ReclaimOutcome> {
     const { jobId, batchNo, run } = observed;
     const reclaimId = newId();
     const ttlS = leaseTtlMs(observed.type, this.settings.ttlMs) / 1_000;
-    const lastError = `RECLAIMED_TTL: Exceeded TTL (${ttlS} s); ${this.silence(observed)}`;
+    const lastError = `${RECLAIMED_TTL}: Exceeded TTL (${ttlS} s); ${this.silence(observed)}`;
     const row = await writeOwnReclaim(this.batches, observed, { status: 'queued', reclaimId }, () =>
-      this.batches.reclaim(observed, { reclaimId, attempts, lastError }),
+      this.batches.reclaim(observed, {
+        reclaimId,
+        attempts,
+        lastError,
+        ...(trialSize === undefined ? {} : { trialSize }),
+        // Its job counts it with the next claim.
+        ...(setApart === undefined ? {} : { failures: new Map(observed.failures).set(setApart, RECLAIMED_TTL) }),
+      }),
     );
     if (row === undefined) return { kind: 'moved' };
     const delayS = Math.min(MAX_DELAY_S, DELAY_PER_ATTEMPT_S * (attempts - 1));
     const record = this.recordOf(observed, row, 'requeued', reclaimId);
     try {
       await this.queue.send([{ jobId, batchNo, run }], delayS);
-      return { kind: 'requeued', record };
+      return { kind: 'requeued', record, ...(setApart === undefined ? {} : { setApart }) };
     } catch (cause) {
       return { kind: 'unfinished', record, cause };
     } finally {
@@ -70,7 +82,7 @@ export class ReclaimBatchUseCase {
 
   private async giveUp(observed: BatchEntity): Promise<ReclaimOutcome> {
     const reclaimId = newId();
-    const row = await this.giveUpBatch.giveUp(observed, reclaimId, `RECLAIMED_TTL: Max attempts reached; ${this.silence(observed)}`);
+    const row = await this.giveUpBatch.giveUp(observed, reclaimId, `${RECLAIMED_TTL}: Max attempts reached; ${this.silence(observed)}`);
     if (row === undefined) return { kind: 'moved' };
     const record = this.recordOf(observed, row, 'given-up', reclaimId);
     this.recorder.add(record);

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { AppLogger, chunksOf, Clock, Metrics, toLoggable, type MonotonicMs } from '../../shared/index.js';
 import type { BatchEntity } from '../domain/batch.entity.js';
+import { RECLAIMED_TTL } from '../domain/decide-reclaim.js';
 import { leaseTtlMs } from '../domain/lease-ttl.js';
 import type { ReclaimRecord } from '../domain/reclaim-record.js';
 import { isOverdue, isStale, leaseSignature } from '../domain/stale-batch.js';
@@ -203,6 +204,13 @@ export class ReclaimStaleBatchesUseCase {
         });
       case 'requeued':
         this.count(batch, turn, 'requeued');
+        if (outcome.setApart !== undefined)
+          this.logger.warn('A file takes down every process that runs it alone: it is recorded as failed, the rest of its batch goes on', {
+            jobId,
+            batchNo,
+            position: outcome.setApart,
+            code: RECLAIMED_TTL,
+          });
         return this.logger.info('Batch reclaimed: requeued', { jobId, batchNo, lockedBy, lockToken, attempts: outcome.record.attempt });
       case 'given-up':
         this.count(batch, turn, 'given-up');

@@ -148,7 +148,7 @@ export class RunBatchUseCase {
       if (caughtUp?.kind === 'stop') running.stop('job-over');
       const segment = await this.insist(running, () => this.segmentOf(batch, job.destination.bucket, running.signal));
       if (segment === undefined) return await this.close(running);
-      return await this.work(running, segment, job.completedTasks > 0);
+      return await this.work(running, segment, { hasStored: job.completedTasks > 0, trialSize: batch.trialSize ?? batch.totalTasks });
     } catch (error) {
       if (!isRejected(error)) throw error;
       running.stop('job-over');
@@ -165,10 +165,13 @@ export class RunBatchUseCase {
     return segment;
   }
 
-  private async work(running: RunningBatch, segment: Segment, hasStored: boolean): Promise<RunOutcome> {
+  private async work(
+    running: RunningBatch,
+    segment: Segment,
+    { hasStored, trialSize }: { hasStored: boolean; trialSize: number },
+  ): Promise<RunOutcome> {
     const tasks = new BatchTasks(running, segment, hasStored);
-    this.dispatcher.add(tasks);
-    await tasks.settled;
+    await this.bring(running, tasks, trialSize);
     if (tasks.destinationRefusal !== undefined && running.stoppedBecause === undefined) {
       // The files that were refused are counted, as far as this one write says so.
       await running.stopHeartbeat();
@@ -178,6 +181,20 @@ export class RunBatchUseCase {
     if (running.stoppedBecause !== undefined) return this.close(running);
     running.beginEnd();
     return this.end(running, segment, tasks);
+  }
+
+  /**
+   * All at once, as a rule. A batch whose holders died one after another runs a few of its tasks first, and what has survived is written
+   * down before twice as many are run: the next death then tells of fewer tasks.
+   */
+  private async bring(running: RunningBatch, tasks: BatchTasks, trialSize: number): Promise<void> {
+    for (let size = trialSize; ; size *= 2) {
+      const brought = tasks.admit(size);
+      this.dispatcher.add(tasks);
+      await brought;
+      if (!tasks.hasMore || tasks.destinationRefusal !== undefined || running.stoppedBecause !== undefined) return;
+      await running.written();
+    }
   }
 
   private async end(running: RunningBatch, segment: Segment, tasks: BatchTasks): Promise<RunOutcome> {

@@ -40,6 +40,10 @@ export class RunningBatch {
   readonly lease: Lease;
   private readonly abort = new AbortController();
   private readonly wake = new AbortController();
+  /** Aborted when the next beat is wanted at once. */
+  private hurry = new AbortController();
+  /** Those who wait for the next checkpoint. */
+  private readonly waitingForWrite: (() => void)[] = [];
   private seq: number;
   private renewedSince: MonotonicMs;
   private counted: { completed: number; failed: number; bytes: number };
@@ -131,6 +135,16 @@ export class RunningBatch {
     return outcome;
   }
 
+  /** Resolves when a checkpoint with all that is recorded now is written, or the work was stopped. */
+  async written(): Promise<void> {
+    if (this.signal.aborted) return;
+    await new Promise<void>((resolve) => {
+      this.waitingForWrite.push(resolve);
+      this.signal.addEventListener('abort', () => resolve(), { once: true });
+      this.hurry.abort();
+    });
+  }
+
   /** The number of the next write under this lease. */
   nextSeq(): number {
     return ++this.seq;
@@ -148,8 +162,10 @@ export class RunningBatch {
   private async beatUntilStopped(): Promise<void> {
     let waitMs = this.settings.heartbeatIntervalMs;
     for (;;) {
-      await this.services.clock.sleep(waitMs, this.wake.signal);
+      await this.services.clock.sleep(waitMs, AbortSignal.any([this.wake.signal, this.hurry.signal]));
       if (this.wake.signal.aborted || this.isGone) return;
+      this.hurry = new AbortController();
+      const waiting = this.waitingForWrite.splice(0);
       const outcome = await this.flush();
       if (this.isGone) return;
       if (outcome.kind === 'lost') {
@@ -158,6 +174,8 @@ export class RunningBatch {
         else this.services.logger.warn('Batch lost to another holder', { ...this.fields(), by: outcome.by });
         return this.stop('lost');
       }
+      if (outcome.kind === 'renewed') for (const resolve of waiting) resolve();
+      else this.waitingForWrite.unshift(...waiting);
       this.lastCause = outcome.kind === 'unknown' ? outcome.cause : undefined;
       waitMs = outcome.kind === 'unknown' ? RETRY_UNKNOWN_MS : this.settings.heartbeatIntervalMs;
     }

@@ -11,7 +11,7 @@ import { HOST_PATIENCE_MS, SILENCE_PATIENCE_MS, type GivenUp } from '../domain/s
 import { DispatchWatchdog, type DispatchFault } from './dispatch-watchdog.js';
 import { HeldPlace } from './held-place.js';
 import { JobLane } from './job-lane.js';
-import type { Dispatched, TaskSource, Try } from './task-source.js';
+import { runsAlone, type Dispatched, type LoneThread, type TaskSource, type Try } from './task-source.js';
 import { TryJudge } from './try-judge.js';
 import { WorkSigns } from './work-signs.js';
 
@@ -59,6 +59,7 @@ export class TaskDispatcherService {
   private readonly watchdog: DispatchWatchdog;
   private readonly trusts = new LatestRuns<DestinationTrust>();
   private readonly use: PlaceUse = { reading: 0, sending: 0, silent: 0 };
+  private readonly lone: LoneThread = { isTaken: false };
   private paused = false;
   private idleWaiters: (() => void)[] = [];
   /** The sleep until time opens the next host that tasks wait for. */
@@ -125,6 +126,7 @@ export class TaskDispatcherService {
     return new JobLane(
       this.gate,
       this.trusts.of(source, () => new DestinationTrust(source.hasStored)),
+      this.lone,
     );
   }
 
@@ -201,10 +203,13 @@ export class TaskDispatcherService {
     gate.enter(host, startedAt);
     const place = new HeldPlace(gate, host, [this.use, this.laneOf(source).use]);
     const pausedHosts = gate.paused(startedAt);
+    const alone = runsAlone(dispatched);
+    if (alone) this.lone.isTaken = true;
     const outcome = await this.pool.run(
       { ...task, ...(pausedHosts.length === 0 ? {} : { pausedHosts }), attempt: dispatched.attempts },
       {
         signal: source.signal,
+        alone,
         onProgress: () => {
           const wasSilent = gate.isSilent(host);
           gate.serves(host, this.now());
@@ -231,6 +236,7 @@ export class TaskDispatcherService {
       },
     );
     place.becomes('over');
+    if (alone) this.lone.isTaken = false;
     this.settle(attempt, outcome);
     this.fill();
     if (this.runningTasks === 0) for (const wake of this.idleWaiters.splice(0)) wake();

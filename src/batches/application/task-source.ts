@@ -35,6 +35,8 @@ export interface Dispatched {
   /** Attempts that say nothing about this file, because its host refused everybody or could not be reached, or the file was not ready. */
   pardoned: number;
   mismatches: number;
+  /** Threads that died while they ran this task and others: which of them was the cause is unknown. */
+  lostThreads: number;
   /** When its first attempt started. */
   startedAt: MonotonicMs | undefined;
   /** When it was refused first, and last. */
@@ -42,6 +44,18 @@ export interface Dispatched {
   refusedAt: MonotonicMs | undefined;
   /** When its host could not be reached last. */
   unreachableAt: MonotonicMs | undefined;
+}
+
+/** A task with which so many threads have died is run on a thread that has no other, where it takes none along. */
+const ALONE_AFTER_LOST = 2;
+
+export function runsAlone({ lostThreads }: Dispatched): boolean {
+  return lostThreads >= ALONE_AFTER_LOST;
+}
+
+/** The thread that runs one task alone, as its users see it: of all jobs, one task at a time. */
+export interface LoneThread {
+  isTaken: boolean;
 }
 
 /** One try of a task, from its start to its end. */

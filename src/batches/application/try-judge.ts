@@ -4,7 +4,7 @@ import { asksForPatience, type TaskFailure, type TaskOutcome } from '../../worke
 import type { HostGate } from '../domain/host-gate.js';
 import { HOST_PATIENCE_MS, SILENCE_PATIENCE_MS } from '../domain/source-host.js';
 import { FirstOfAKind } from './first-of-a-kind.js';
-import type { Dispatched, Try } from './task-source.js';
+import { runsAlone, type Dispatched, type Try } from './task-source.js';
 
 const BACKOFF = { baseMs: 1_000, capMs: 30_000 };
 /** A source that sent other bytes than promised, or bytes that S3 got otherwise, may have been caught in a change; twice is an answer. */
@@ -16,6 +16,8 @@ const STORE_PATIENCE = 3;
 const UNREACHABLE = 'SOURCE_UNREACHABLE';
 /** What a try ends with when its source has not answered at all. */
 const SILENCES = new Set(['CONNECT_TIMEOUT', 'HEADERS_TIMEOUT', 'SOURCE_STALLED', UNREACHABLE]);
+/** A thread has died: one of the files that it ran may have been the cause. */
+const THREAD_LOST = 'THREAD_LOST';
 const HTTP_TOO_MANY_REQUESTS = 429;
 
 /** What follows from a try. `again`: after `inMs`; with 0 as soon as its host is open. */
@@ -75,6 +77,10 @@ export class TryJudge {
   private judgeError(attempt: Try, error: TaskFailure, whose: 'host' | 'file', now: MonotonicMs): Verdict {
     if (error.retryable && asksForPatience(error)) return this.judgeRefusal(attempt, error, now);
     const { dispatched } = attempt;
+    if (error.code === THREAD_LOST && !runsAlone(dispatched)) {
+      dispatched.lostThreads++;
+      return this.pardon(dispatched);
+    }
     if (error.code === UNREACHABLE) dispatched.unreachableAt = now;
     return error.code === UNREACHABLE && whose === 'host' ? this.pardon(dispatched) : this.judgeFailure(dispatched, error);
   }
@@ -84,7 +90,10 @@ export class TryJudge {
     return afterBackoff(dispatched.attempts - dispatched.pardoned);
   }
 
-  /** Its host could not be reached, by nobody: the file fails with all others once that has been so for SILENCE_PATIENCE_MS. */
+  /**
+   * Its host could not be reached, by nobody: the file fails with all others once that has been so for SILENCE_PATIENCE_MS. Or the thread
+   * died that ran it beside others: it will be run alone when that happens again.
+   */
   private pardon(dispatched: Dispatched): Verdict {
     dispatched.pardoned++;
     return afterBackoff(dispatched.attempts);

@@ -41,6 +41,8 @@ export interface BatchEntity {
   readonly reclaimId?: string;
   /** `completed + failed` at the last reclaim. */
   readonly reclaimMark?: number;
+  /** After deaths in a row without progress: so many of the remaining tasks are run first, alone. */
+  readonly trialSize?: number;
   /** Why the batch was taken from its last holder, or given up. */
   readonly lastError?: string;
   readonly enqueuedAt: string;

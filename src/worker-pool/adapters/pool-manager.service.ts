@@ -31,6 +31,10 @@ export class PoolManagerService extends TransferPool {
   private readonly reaper: UploadReaper;
   private readonly clock = new SystemClock();
   private readonly queue: TaskInHand[] = [];
+  /** Those that are run alone, and the thread for them while there are any: it takes nothing of the others' places. */
+  private readonly aloneQueue: TaskInHand[] = [];
+  private lone: PoolThread | undefined;
+  private readonly newThread: (name: number | 'alone') => PoolThread;
   private readonly inHand = new Map<string, Promise<TaskOutcome>>();
   private readonly starts: { resolve: () => void; reject: (error: AppError) => void }[] = [];
   private stopped: Promise<void> | undefined;
@@ -49,14 +53,12 @@ export class PoolManagerService extends TransferPool {
     this.s3Access = new S3Access(settings.aws, options.credentials);
     this.reaper = new UploadReaper(this.s3Access, this.clock, logger);
     this.timings = { ...POOL_TIMINGS, ...options.timings };
-    this.threads = Array.from(
-      { length: Math.max(1, size) },
-      (_, thread) =>
-        new PoolThread(open, this.s3Access, this.timings, logger.child({ thread }), (restarted) => {
-          if (restarted !== undefined) this.metrics?.increment('worker_pool_restarts_total');
-          this.turn();
-        }),
-    );
+    this.newThread = (thread) =>
+      new PoolThread(open, this.s3Access, this.timings, logger.child({ thread }), (restarted) => {
+        if (restarted !== undefined) this.metrics?.increment('worker_pool_restarts_total');
+        this.turn();
+      });
+    this.threads = Array.from({ length: Math.max(1, size) }, (_, thread) => this.newThread(thread));
   }
 
   /** Threads that were given up no longer count. */
@@ -101,7 +103,7 @@ export class PoolManagerService extends TransferPool {
     return outcome;
   }
 
-  private enqueue(task: TransferTask, { signal, ...signs }: RunTaskOptions): Promise<TaskOutcome> {
+  private enqueue(task: TransferTask, { signal, alone = false, ...signs }: RunTaskOptions): Promise<TaskOutcome> {
     return new Promise((resolve) => {
       const abort = () => this.abort(inHand);
       const inHand: TaskInHand = {
@@ -115,17 +117,17 @@ export class PoolManagerService extends TransferPool {
         },
       };
       signal.addEventListener('abort', abort, { once: true });
-      this.queue.push(inHand);
+      (alone ? this.aloneQueue : this.queue).push(inHand);
     });
   }
 
   private abort(inHand: TaskInHand): void {
-    const position = this.queue.indexOf(inHand);
-    if (position === -1) {
-      for (const thread of this.threads) thread.abort(inHand.task.taskId, 'aborted by its caller');
+    const queue = [this.queue, this.aloneQueue].find((waiting) => waiting.includes(inHand));
+    if (queue === undefined) {
+      for (const thread of this.allThreads) thread.abort(inHand.task.taskId, 'aborted by its caller');
       return;
     }
-    this.queue.splice(position, 1);
+    queue.splice(queue.indexOf(inHand), 1);
     inHand.settle(failedOutcome(ABORTED));
   }
 
@@ -137,13 +139,38 @@ export class PoolManagerService extends TransferPool {
       const next = this.queue.shift();
       if (next !== undefined) thread.submit(next);
     }
-    if (this.threads.every((thread) => thread.isGone)) for (const lost of this.queue.splice(0)) lost.settle(failedOutcome(threadLost()));
+    if (this.threads.every((thread) => thread.isGone))
+      for (const lost of [...this.queue.splice(0), ...this.aloneQueue.splice(0)]) lost.settle(failedOutcome(threadLost()));
+    this.turnAlone();
     this.metrics?.gauge('worker_pool_threads', this.threads.filter((thread) => thread.isReady).length);
-    this.metrics?.gauge('worker_pool_busy', sum(this.threads, 'inHand'));
-    this.metrics?.gauge('worker_pool_reading', sum(this.threads, 'reading'));
-    this.metrics?.gauge('worker_pool_silent', sum(this.threads, 'silent'));
-    this.metrics?.gauge('worker_pool_awaiting_memory', sum(this.threads, 'awaitingMemory'));
-    this.metrics?.gauge('worker_pool_queued', this.queue.length);
+    this.metrics?.gauge('worker_pool_busy', sum(this.allThreads, 'inHand'));
+    this.metrics?.gauge('worker_pool_reading', sum(this.allThreads, 'reading'));
+    this.metrics?.gauge('worker_pool_silent', sum(this.allThreads, 'silent'));
+    this.metrics?.gauge('worker_pool_awaiting_memory', sum(this.allThreads, 'awaitingMemory'));
+    this.metrics?.gauge('worker_pool_queued', this.queue.length + this.aloneQueue.length);
+  }
+
+  private get allThreads(): readonly PoolThread[] {
+    return this.lone === undefined ? this.threads : [...this.threads, this.lone];
+  }
+
+  /** The thread for tasks that are run alone begins with the first of them, and ends with the last. */
+  private turnAlone(): void {
+    if (this.stopped !== undefined) return;
+    if (this.aloneQueue.length > 0 && this.lone === undefined) {
+      this.lone = this.newThread('alone');
+      this.lone.start();
+    }
+    const { lone } = this;
+    if (lone === undefined || lone.inHand > 0) return;
+    if (this.aloneQueue.length === 0 || lone.isGone) {
+      this.lone = undefined;
+      void lone.stop(this.timings.stopGraceMs);
+      for (const lost of this.aloneQueue.splice(0)) lost.settle(failedOutcome(threadLost()));
+      return;
+    }
+    const next = lone.isReady ? this.aloneQueue.shift() : undefined;
+    if (next !== undefined) lone.submit(next);
   }
 
   /**
@@ -168,7 +195,7 @@ export class PoolManagerService extends TransferPool {
 
   private async stopThreads(by: MonotonicMs): Promise<void> {
     const graceMs = Math.min(this.timings.stopGraceMs, Math.max(0, by - this.clock.monotonicMs()) / 2);
-    await Promise.all(this.threads.map((thread) => thread.stop(graceMs)));
+    await Promise.all(this.allThreads.map((thread) => thread.stop(graceMs)));
     this.turn();
     await this.reaper.close(by);
     this.s3Access.close();

@@ -31,7 +31,7 @@ export const POOL_TIMINGS: PoolTimings = {
 };
 
 /** A task that waits or runs; `settle` is called once, with the uploads that nobody will end any more. */
-export interface TaskInHand extends Omit<RunTaskOptions, 'signal'> {
+export interface TaskInHand extends Omit<RunTaskOptions, 'alone' | 'signal'> {
   readonly task: TransferTask;
   readonly settle: (outcome: TaskOutcome, leftOpen?: Iterable<TaskUpload>) => void;
 }

@@ -3,6 +3,8 @@ import type { TaskOutcome, TransferTask } from '../domain/transfer-task.js';
 export interface RunTaskOptions {
   /** Aborting ends the task cooperatively (its multipart upload too); the outcome is then a failure with code `ABORTED`. */
   signal: AbortSignal;
+  /** On a thread that has no other task, one at a time: threads have died with it. */
+  alone?: boolean;
   /** Bytes read so far, at most once a second. */
   onProgress?: (bytes: number) => void;
   /** The source has been read to its end, and its connection is free; what remains is between us and S3. At most once; not every task comes here. */

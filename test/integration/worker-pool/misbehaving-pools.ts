@@ -63,6 +63,11 @@ export class MisbehavingPools {
     return pool.run(this.task(what, taskId), { signal: new AbortController().signal });
   }
 
+  /** On a thread that has no other task. */
+  runAlone(pool: PoolManagerService, what: string): Promise<TaskOutcome> {
+    return pool.run(this.task(what), { signal: new AbortController().signal, alone: true });
+  }
+
   /** A task that runs once its progress has been told; `abort` aborts it. */
   async running(pool: PoolManagerService, what: LastingTask, taskId?: string) {
     const controller = new AbortController();

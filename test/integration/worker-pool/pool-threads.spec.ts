@@ -58,6 +58,33 @@ describe('the worker pool', () => {
     expect(await elsewhere.outcome).toMatchObject(ABORTED);
   });
 
+  it.each(['exit', 'out-of-heap'])(
+    'runs a task alone that does “%s”: it takes no other along, and the thread is gone when no task is left for it',
+    async (what) => {
+      const pool = await pools.started();
+      const neighbour = await pools.running(pool, 'wait');
+      const suspects = [what, 'succeed', what, 'succeed'].map((task) => pools.runAlone(pool, task));
+      expect(await Promise.all(suspects)).toMatchObject([LOST, SUCCEEDED, LOST, SUCCEEDED]);
+      await eventually(() => pools.values['worker_pool_busy'] === 1);
+      neighbour.abort();
+      expect(await neighbour.outcome).toMatchObject(ABORTED);
+    },
+  );
+
+  it('aborts tasks that run alone, or wait to, and ends them when it stops', async () => {
+    const pool = await pools.started();
+    const abort = new AbortController();
+    const running = pool.run(pools.task('wait'), { signal: abort.signal, alone: true });
+    const waiting = pool.run(pools.task('succeed'), { signal: abort.signal, alone: true });
+    await eventually(() => pools.values['worker_pool_busy'] === 1 && pools.values['worker_pool_queued'] === 1);
+    abort.abort();
+    expect(await Promise.all([running, waiting])).toMatchObject([ABORTED, ABORTED]);
+    const left = ['wait', 'succeed'].map((task) => pools.runAlone(pool, task));
+    await eventually(() => pools.values['worker_pool_busy'] === 1);
+    await pool.stop();
+    expect(await Promise.all(left)).toMatchObject([{ success: false }, { success: false }]);
+  });
+
   it('replaces a thread that hangs', async () => {
     const pool = await pools.started({}, { timings: { pingIntervalMs: 500 } });
     expect(await pools.run(pool, 'hang')).toMatchObject(LOST);

@@ -31,6 +31,11 @@ export class FakeTransferPool extends TransferPool {
     return this.#running.map(({ task }) => task);
   }
 
+  /** Of those that run, the ones on a thread of their own. */
+  get alone(): TransferTask[] {
+    return this.#running.filter(({ options }) => options.alone === true).map(({ task }) => task);
+  }
+
   run(task: TransferTask, options: RunTaskOptions): Promise<TaskOutcome> {
     this.started.push(task);
     return new Promise((resolve) => {

@@ -4,6 +4,7 @@ import {
   type BatchWrite,
   type MovableBatch,
   type NewBatch,
+  type Reclaim,
 } from '../../../src/batches/application/batch-repository.port.js';
 import { isFinal, type BatchEntity, type Lease, type ResultFile } from '../../../src/batches/domain/batch.entity.js';
 import { Checkpoint, type CheckpointState } from '../../../src/batches/domain/checkpoint.js';
@@ -104,7 +105,7 @@ export class InMemoryBatchRepository extends BatchRepositoryPort {
       const fields = ['status', 'run', 'lockToken', 'seq', 'completed'] as const;
       if (!fields.every((field) => row[field] === observed[field])) return undefined;
       if (isWhollyDone(observed)) return { ...row, run };
-      const { resultKeys: _keys, lastError: _error, ...rest } = withoutHolder(row);
+      const { resultKeys: _keys, lastError: _error, trialSize: _trial, ...rest } = withoutHolder(row);
       return {
         ...rest,
         run,
@@ -128,11 +129,12 @@ export class InMemoryBatchRepository extends BatchRepositoryPort {
     return this.gate.pass('findBatches', () => keys.flatMap((key) => this.rows.get(rowKey(key)) ?? []));
   }
 
-  reclaim(observed: BatchEntity, reclaim: { reclaimId: string; attempts: number; lastError: string }): Promise<BatchWrite> {
+  reclaim(observed: BatchEntity, reclaim: Reclaim): Promise<BatchWrite> {
     return this.#write('reclaim', observed, (row) => {
       if (!isAsObserved(row, observed)) return undefined;
-      const reclaimMark = observed.completed + observed.failed;
-      return { ...withoutHolder(row), ...reclaim, reclaimMark, status: 'queued', enqueuedAt: this.clock.nowIso() };
+      const failed = reclaim.failures?.size ?? observed.failed;
+      const reclaimMark = observed.completed + failed;
+      return { ...withoutHolder(row), ...reclaim, failed, reclaimMark, status: 'queued', enqueuedAt: this.clock.nowIso() };
     });
   }
 

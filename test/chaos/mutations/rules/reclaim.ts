@@ -27,6 +27,49 @@ const BLIND: readonly Mutation[] = OBSERVED.map((part) => ({
   specs: ON_ROWS,
 }));
 
+const APART: readonly Mutation[] = [
+  {
+    rule: 'halves what is run first from the second death in a row on',
+    fault: 'the size stays: one file takes its whole batch along',
+    file: DECISION,
+    find: 'trialSize: Math.ceil(ranAtOnce / 2)',
+    replace: 'trialSize: ranAtOnce',
+    specs: ON_DECISION,
+  },
+  {
+    rule: 'blames the first task that is not recorded',
+    fault: 'the last one is blamed, which never ran',
+    file: DECISION,
+    find: 'const [position] = pending;',
+    replace: 'const [position] = pending.toReversed();',
+    specs: ON_DECISION,
+  },
+  {
+    rule: 'runs no more before what survived is written down',
+    fault: 'the next tasks take what has survived along',
+    file: 'src/batches/application/run-batch.use-case.ts',
+    find: 'await running.written();',
+    replace: 'void running.written();',
+    specs: ['unit/batches/application/trial-of-tasks.spec.ts'],
+  },
+  {
+    rule: 'are charged for nothing that happened beside others',
+    fault: 'a file pays for its neighbour',
+    file: 'src/batches/application/try-judge.ts',
+    find: 'error.code === THREAD_LOST && !runsAlone(dispatched)',
+    replace: "error.code === '' && !runsAlone(dispatched)",
+    specs: ['unit/batches/application/lost-threads.spec.ts'],
+  },
+  {
+    rule: 'run alone, one at a time',
+    fault: 'two suspects take each other along',
+    file: 'src/batches/application/job-lane.ts',
+    find: '!this.lone.isTaken || !runsAlone(task)',
+    replace: 'this.lone !== undefined || !runsAlone(task)',
+    specs: ['unit/batches/application/lost-threads.spec.ts'],
+  },
+];
+
 const TAKING: readonly Mutation[] = [
   {
     rule: 'reclaimId recognises a retried or unknown write',
@@ -147,7 +190,7 @@ const JUDGING: readonly Mutation[] = [
     rule: 'Moved means done or failures',
     fault: 'what was done before the last reclaim counts again',
     file: REPOSITORY,
-    find: "':mark': observed.completed + observed.failed,",
+    find: "':mark': observed.completed + (failures?.size ?? observed.failed),",
     replace: "':mark': 0,",
     specs: ON_ROWS,
   },
@@ -194,4 +237,4 @@ const GIVING_UP: readonly Mutation[] = [
   },
 ];
 
-export const RECLAIM_MUTATIONS: readonly Mutation[] = [...BLIND, ...TAKING, ...JUDGING, ...VALIDATION, ...GIVING_UP];
+export const RECLAIM_MUTATIONS: readonly Mutation[] = [...BLIND, ...APART, ...TAKING, ...JUDGING, ...VALIDATION, ...GIVING_UP];

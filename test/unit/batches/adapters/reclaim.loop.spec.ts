@@ -3,7 +3,7 @@ import { ReclaimLoop } from '../../../../src/batches/adapters/reclaim.loop.js';
 import { deferred } from '../../../support/deferred.js';
 import { HAIR_MS, onEachClock } from '../../../support/each-clock.js';
 import { settled } from '../../../support/fake-clock.js';
-import { aReclaimWorld, aSilent, MAX_ATTEMPTS } from '../../../support/reclaimer.js';
+import { aReclaimWorld, aHopeless, aSilent } from '../../../support/reclaimer.js';
 
 const INTERVAL_MS = 15_000;
 /** An interval and the most that is added to it. */
@@ -52,7 +52,7 @@ onEachClock('ReclaimLoop', () => {
   });
 
   it('stopped, waits for the batches that are given up beside its turns', async () => {
-    w.batches.put(aSilent({ attempts: MAX_ATTEMPTS }));
+    w.batches.put(aHopeless());
     const gate = deferred();
     w.gate.next('loadSegment', () => gate.promise);
     await loop.start();

@@ -104,7 +104,11 @@ describe('PreviewReclaimQuery', () => {
   });
 
   it('says what would become of each', async () => {
-    batches.put(silent(0, 100, { attempts: 3 }), silent(1, 99, { attempts: 10 }), silent(2, 98, { attempts: 10, completed: 1 }));
+    batches.put(
+      silent(0, 100, { attempts: 3, trialSize: 1 }),
+      silent(1, 99, { attempts: 10, totalTasks: 1 }),
+      silent(2, 98, { attempts: 10, completed: 1 }),
+    );
     expect((await list()).batches.map(({ would }) => would)).toEqual([
       { kind: 'requeue', attempts: 4 },
       { kind: 'give-up' },

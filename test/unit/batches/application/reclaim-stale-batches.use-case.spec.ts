@@ -1,9 +1,10 @@
 import { beforeEach, expect, it, jest } from '@jest/globals';
 import type { BatchQueuePort } from '../../../../src/batches/application/batch-queue.port.js';
 import type { BatchEntity } from '../../../../src/batches/domain/batch.entity.js';
+import { Checkpoint } from '../../../../src/batches/domain/checkpoint.js';
 import { aBatch, aState, leaseOf } from '../../../support/builders.js';
 import { newClock, onEachClock } from '../../../support/each-clock.js';
-import { aReclaimWorld, aSilent, MAX_ATTEMPTS, RECLAIM_INTERVAL_MS } from '../../../support/reclaimer.js';
+import { aReclaimWorld, aHopeless, aSilent, MAX_ATTEMPTS, RECLAIM_INTERVAL_MS } from '../../../support/reclaimer.js';
 
 const IN_HOURS = '2026-01-01T03:00:00.000Z';
 
@@ -200,23 +201,25 @@ onEachClock('attempts', () => {
   });
 
   it('at the limit without progress: the batch is dead and its job ends', async () => {
-    await me.watch(aSilent({ attempts: MAX_ATTEMPTS, reclaimMark: 2, ...aState([0, 1]) }));
+    await me.watch(aHopeless());
     await expect(me.nextTurn()).resolves.toMatchObject({ stale: 1, requeued: 0, givenUp: 1 });
     const lastError = 'RECLAIMED_TTL: Max attempts reached; held by the dead, silent for 10860 s';
-    expect(w.batches.get(0)).toMatchObject({ status: 'dead', attempts: MAX_ATTEMPTS, completed: 2, failed: 3, lastError });
-    expect(w.jobs.get('job-1')).toMatchObject({ status: 'FAILED', completedTasks: 2, failedTasks: 3 });
+    expect(w.batches.get(0)).toMatchObject({ status: 'dead', attempts: MAX_ATTEMPTS, completed: 4, failed: 1, lastError });
+    expect(w.jobs.get('job-1')).toMatchObject({ status: 'FAILED', completedTasks: 4, failedTasks: 1 });
     expect(w.queue.sent).toEqual([]);
   });
 
   it('of a poison batch end it: each holder dies before it records anything', async () => {
     w.batches.put(aBatch());
-    for (let death = 0; death <= MAX_ATTEMPTS; death++) {
+    // After the tenth attempt each further one sets a task apart, until one is left.
+    for (let death = 0; death <= MAX_ATTEMPTS + 4; death++) {
       await w.batches.claim({ jobId: 'job-1', batchNo: 0, run: 1 }, { claimId: `claim-${death}`, lockedBy: 'the next' });
-      await w.batches.checkpoint(leaseOf(w.batches.get(0)), 1, aState([]), true);
+      const row = w.batches.get(0);
+      await w.batches.checkpoint(leaseOf(row), 1, new Checkpoint(5, row).whole(), true);
       await me.turns(9);
     }
-    expect(w.batches.get(0)).toMatchObject({ status: 'dead', lockToken: MAX_ATTEMPTS + 1, failed: 5 });
-    expect(w.queue.sent).toHaveLength(MAX_ATTEMPTS);
+    expect(w.batches.get(0)).toMatchObject({ status: 'dead', lockToken: MAX_ATTEMPTS + 5, failed: 5 });
+    expect(w.queue.sent).toHaveLength(MAX_ATTEMPTS + 4);
     expect(w.jobs.get('job-1').status).toBe('FAILED');
   });
 });

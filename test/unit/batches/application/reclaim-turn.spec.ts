@@ -4,7 +4,7 @@ import { deferred } from '../../../support/deferred.js';
 import { HAIR_MS, onEachClock } from '../../../support/each-clock.js';
 import { settled } from '../../../support/fake-clock.js';
 import type { Fault } from '../../../support/fakes/gate.js';
-import { aReclaimWorld, aSilent, MAX_ATTEMPTS, RECLAIM_INTERVAL_MS } from '../../../support/reclaimer.js';
+import { aReclaimWorld, aHopeless, aSilent, MAX_ATTEMPTS, RECLAIM_INTERVAL_MS } from '../../../support/reclaimer.js';
 
 let w: ReturnType<typeof aReclaimWorld>;
 let me: ReturnType<ReturnType<typeof aReclaimWorld>['reclaimer']>;
@@ -175,7 +175,7 @@ onEachClock('a look that finds more than a turn has time for', () => {
 
   it('keeps what its first part is to give up when the next part finds more', async () => {
     const gate = deferred();
-    await me.watch(...Array.from({ length: 10 }, (_, batchNo) => aSilent({ batchNo, attempts: MAX_ATTEMPTS })));
+    await me.watch(...Array.from({ length: 10 }, (_, batchNo) => aHopeless({ batchNo })));
     w.gate.next('loadSegment', ...Array<Fault>(8).fill(() => gate.promise));
     const runOnce = async () => {
       await w.clock.advance(RECLAIM_INTERVAL_MS);
@@ -191,8 +191,7 @@ onEachClock('a look that finds more than a turn has time for', () => {
 });
 
 onEachClock('a batch that is given up', () => {
-  const poisonous = (count: number, from = 0) =>
-    Array.from({ length: count }, (_, index) => aSilent({ batchNo: from + index, attempts: MAX_ATTEMPTS }));
+  const poisonous = (count: number, from = 0) => Array.from({ length: count }, (_, index) => aHopeless({ batchNo: from + index }));
   const runOnce = async () => {
     await w.clock.advance(RECLAIM_INTERVAL_MS);
     return me.reclaim.runOnce();
@@ -273,7 +272,7 @@ onEachClock('a batch that is given up', () => {
     await me.watch(...poisonous(1));
     w.gate.next('count', 'unavailable');
     await expect(me.nextTurn()).resolves.toMatchObject({ givenUp: 0, moved: 0, failed: 1, reclaims: [{ outcome: 'given-up' }] });
-    expect(w.history.records).toMatchObject([{ batchNo: 0, outcome: 'given-up', attempt: MAX_ATTEMPTS, failed: 5 }]);
+    expect(w.history.records).toMatchObject([{ batchNo: 0, outcome: 'given-up', attempt: MAX_ATTEMPTS, failed: 1 }]);
     expect(w.logger.messages('error')).toEqual(['A reclaimed batch lacks its message, or its counts; the repair of its job brings them']);
   });
 });
