@@ -192,8 +192,9 @@ export class RunBatchUseCase {
       const brought = tasks.admit(size);
       this.dispatcher.add(tasks);
       await brought;
-      if (!tasks.hasMore || tasks.destinationRefusal !== undefined || running.stoppedBecause !== undefined) return;
+      if (!tasks.hasMore || tasks.destinationRefusal !== undefined) return;
       await running.written();
+      if (running.signal.aborted) return;
     }
   }
 
