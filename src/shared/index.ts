@@ -10,7 +10,7 @@ export { AppLogger, type LogFields } from './app-logger.js';
 export { splitLines, textLines } from './lines.js';
 export { Metrics, type MetricLabels } from './metrics.js';
 export { RepeatedSignal } from './repeated-signal.js';
-export { RESERVED_REQUEST_HEADERS } from './request-headers.js';
+export { mergedHeaders, RESERVED_REQUEST_HEADERS } from './request-headers.js';
 export { retryUntil } from './retry.js';
 export { Semaphore } from './semaphore.js';
 export { withoutUndefined } from './without-undefined.js';

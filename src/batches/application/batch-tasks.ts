@@ -1,4 +1,4 @@
-import type { MonotonicMs } from '../../shared/index.js';
+import { mergedHeaders, type MonotonicMs } from '../../shared/index.js';
 import type { TaskOutcome } from '../../worker-pool/index.js';
 import { resultsInOrder, type Segment, type TaskResult } from './batch-files.port.js';
 import type { RunningBatch } from './running-batch.js';
@@ -42,7 +42,7 @@ export class BatchTasks implements TaskSource {
     const task = tasks[position];
     if (task === undefined) throw new Error(`Segment of batch ${this.running.lease.batchNo} has no task ${position}`);
     const { url, key, size, checksum } = task;
-    const allHeaders = { ...headers, ...task.headers };
+    const allHeaders = mergedHeaders(headers ?? {}, task.headers ?? {});
     return {
       position,
       task: {

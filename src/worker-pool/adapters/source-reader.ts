@@ -9,7 +9,7 @@ import { S3Requests } from '../threads/s3-requests.js';
 import { SourceGuard } from '../threads/source-guard.js';
 import { pause } from '../threads/pause.js';
 import { SourceOpener, type OpenedSource } from '../threads/source-opener.js';
-import type { PoolSettings } from './pool-settings.js';
+import { userAgent, type PoolSettings } from './pool-settings.js';
 import { S3Access } from './s3-access.js';
 import { watchedBody } from './watched-body.js';
 
@@ -54,7 +54,7 @@ export class SourceReader {
     this.agent = guardedAgent(guard, maxOpen);
     const access = new S3Access(settings.aws, credentials);
     this.s3 = new S3Requests(new BucketAccesses((bucket, refusedKeyId) => access.of(bucket, refusedKeyId)), maxOpen);
-    this.sources = new SourceOpener(guard, this.agent, this.s3);
+    this.sources = new SourceOpener(guard, this.agent, this.s3, userAgent());
   }
 
   /** @throws AppError with the codes of a task's failure (`SOURCE_NOT_ALLOWED`, `HTTP_404` …) and disposition `retry` or `reject`, or the signal's reason */
