@@ -75,12 +75,17 @@ export class BatchTasks implements TaskSource {
     if (checkpoint.complete) this.settle();
   }
 
-  onProgress(): void {
+  onProgress(position: number, bytes: number): void {
+    this.running.inHand.arrives(position, bytes);
     this.running.noteActivity();
   }
 
-  onPause(until: MonotonicMs): void {
-    this.running.notePause(until);
+  onTryEnd(position: number): void {
+    this.running.inHand.ends(position);
+  }
+
+  onPause(host: string | undefined, until: MonotonicMs): void {
+    this.running.inHand.waits(host, until);
   }
 
   onDestinationRefused(message: string): void {

@@ -1,7 +1,7 @@
 import { beforeEach, expect, it, jest } from '@jest/globals';
 import type { BatchQueuePort } from '../../../../src/batches/application/batch-queue.port.js';
 import type { BatchEntity } from '../../../../src/batches/domain/batch.entity.js';
-import { aBatch, aState, leaseOf } from '../../../support/builders.js';
+import { aBatch, aState, leaseOf, NOTHING_IN_HAND } from '../../../support/builders.js';
 import { newClock, onEachClock } from '../../../support/each-clock.js';
 import { aReclaimWorld, aSilent, MAX_ATTEMPTS, RECLAIM_INTERVAL_MS } from '../../../support/reclaimer.js';
 
@@ -212,7 +212,7 @@ onEachClock('attempts', () => {
     w.batches.put(aBatch());
     for (let death = 0; death <= MAX_ATTEMPTS; death++) {
       await w.batches.claim({ jobId: 'job-1', batchNo: 0, run: 1 }, { claimId: `claim-${death}`, lockedBy: 'the next' });
-      await w.batches.checkpoint(leaseOf(w.batches.get(0)), 1, aState([]), true);
+      await w.batches.checkpoint(leaseOf(w.batches.get(0)), 1, aState([]), true, NOTHING_IN_HAND);
       await me.turns(9);
     }
     expect(w.batches.get(0)).toMatchObject({ status: 'dead', lockToken: MAX_ATTEMPTS + 1, failed: 5 });
