@@ -1,4 +1,4 @@
-import type { AppLogger, Clock, MonotonicMs } from '../../shared/index.js';
+import { isoIn, type AppLogger, type Clock, type MonotonicMs } from '../../shared/index.js';
 
 /** Of a host's pauses that are shorter one line is written in so long a time: one that refuses every second would fill the log. */
 const LINE_EVERY_MS = 10_000;
@@ -22,7 +22,7 @@ export class PauseLog {
     this.told.set(host, { at: now, until });
     this.logger.info('A host asks for patience: its files wait until then, and are asked for again', {
       host,
-      until: new Date(Date.parse(this.clock.nowIso()) + forMs).toISOString(),
+      until: isoIn(this.clock, forMs),
       forS: Math.round(forMs / 100) / 10,
     });
   }
