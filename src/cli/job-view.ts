@@ -1,4 +1,4 @@
-import { failedManifestKey, type ExportJobEntity } from '../export-jobs/index.js';
+import { failedManifestKey, type ExportJobEntity, type JobInHand } from '../export-jobs/index.js';
 import type { Progress } from './presentation/index.js';
 
 /** A job as commands show it: never its token, its request, or its bookkeeping. */
@@ -37,14 +37,22 @@ export function durationMs(job: ExportJobEntity, nowMs = Date.now()): number {
   return Math.max(0, (job.completedAt === undefined ? nowMs : Date.parse(job.completedAt)) - Date.parse(job.createdAt));
 }
 
-export function progressOf(job: ExportJobEntity): Progress {
+export function progressOf(job: ExportJobEntity, { bytesInHand, waits }: JobInHand): Progress {
   return {
     label: job.status,
     completed: job.completedTasks,
     failed: job.failedTasks,
     total: job.plan?.totalTasks,
-    bytes: job.bytesProcessed,
+    bytes: job.bytesProcessed + bytesInHand,
+    ...(waits.length > 0 && { waits: describeWaits(waits, (until) => `${until.slice(11, 19)} Z`) }),
   };
+}
+
+/** `h.test until …`, the longest wait alone where there are several. */
+export function describeWaits([longest, ...others]: JobInHand['waits'], timeOf: (until: string) => string): string {
+  if (longest === undefined) return '';
+  const more = others.length === 0 ? '' : ` and ${others.length} more ${others.length === 1 ? 'host' : 'hosts'}`;
+  return `${longest.host}${more} until ${timeOf(longest.until)}`;
 }
 
 export function noSuchJob(jobId: string): string {

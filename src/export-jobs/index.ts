@@ -34,5 +34,6 @@ export {
   type ResultsNotWritten,
 } from './domain/export-job.entity.js';
 export { batchResultKeys, failedManifestKey, requestKey, segmentKey, segmentPrefix } from './domain/export-layout.js';
+export { jobInHand, type JobInHand } from './domain/job-in-hand.js';
 export { JobStateVO } from './domain/job-state.vo.js';
 export { isWhollyDone } from './domain/reopening.js';

@@ -53,3 +53,8 @@ export class SystemClock extends Clock {
 export function expiryS(clock: Clock, retentionDays: number): number {
   return Math.floor(Date.parse(clock.nowIso()) / 1_000) + retentionDays * 86_400;
 }
+
+/** The wall time in so many milliseconds, for people. */
+export function isoIn(clock: Clock, ms: number): string {
+  return new Date(Date.parse(clock.nowIso()) + ms).toISOString();
+}

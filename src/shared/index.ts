@@ -1,7 +1,7 @@
 export { fullJitterMs, type BackoffPolicy } from './backoff.js';
 export { chunksOf } from './chunks.js';
 export { CHECKSUM_ALGORITHMS, parseChecksum, type Checksum, type ChecksumAlgorithm, type ParsedChecksum } from './checksum.js';
-export { Clock, expiryS, SystemClock, type MonotonicMs } from './clock.js';
+export { Clock, expiryS, isoIn, SystemClock, type MonotonicMs } from './clock.js';
 export { endProcess } from './end-process.js';
 export { AppError, isRejected, maskToken, maskUrl, toLoggable, withoutSecrets, type Disposition, type LoggableError } from './errors.js';
 export { hostOf } from './host-of.js';
@@ -10,7 +10,7 @@ export { AppLogger, type LogFields } from './app-logger.js';
 export { splitLines, textLines } from './lines.js';
 export { Metrics, type MetricLabels } from './metrics.js';
 export { RepeatedSignal } from './repeated-signal.js';
-export { RESERVED_REQUEST_HEADERS } from './request-headers.js';
+export { mergedHeaders, RESERVED_REQUEST_HEADERS } from './request-headers.js';
 export { retryUntil } from './retry.js';
 export { Semaphore } from './semaphore.js';
 export { withoutUndefined } from './without-undefined.js';

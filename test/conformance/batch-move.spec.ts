@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { BatchKey, BatchRepositoryPort } from '../../src/batches/application/batch-repository.port.js';
 import type { BatchEntity } from '../../src/batches/domain/batch.entity.js';
 import { newId } from '../../src/shared/index.js';
-import { aNewBatch, aState, leaseOf, RESULT_KEYS } from '../support/builders.js';
+import { aNewBatch, aState, leaseOf, RESULT_KEYS, NOTHING_IN_HAND } from '../support/builders.js';
 import { describeBatchRows, tableRows, writtenBatch, type BatchRows } from '../support/batch-rows.js';
 import { startEmbeddedDynamoDb } from '../support/embedded-dynamodb.js';
 import { FakeClock } from '../support/fake-clock.js';
@@ -35,7 +35,7 @@ describeBatchRows('The move of a batch', (create) => {
     return row;
   };
   const claimed = async () => leaseOf(writtenBatch(await batches.claim(batch, CLAIM)));
-  const running = async () => writtenBatch(await batches.checkpoint(await claimed(), 1, PARTLY, true));
+  const running = async () => writtenBatch(await batches.checkpoint(await claimed(), 1, PARTLY, true, NOTHING_IN_HAND));
   const ended = async (state = WHOLE) => writtenBatch(await batches.end(await claimed(), 1, state, RESULT_KEYS));
 
   it('Reopen moves every batch row, wholly done ones too: such a one stays succeeded, with its results, in the new run', async () => {
@@ -68,7 +68,7 @@ describeBatchRows('The move of a batch', (create) => {
     await batches.move(observed, 2);
     const zombie = leaseOf(observed);
     for (const lease of [zombie, { ...zombie, run: 2 }]) {
-      await expect(batches.checkpoint(lease, 9, WITH_FAILURE, true)).resolves.toEqual(REFUSED);
+      await expect(batches.checkpoint(lease, 9, WITH_FAILURE, true, NOTHING_IN_HAND)).resolves.toEqual(REFUSED);
       await expect(batches.end(lease, 9, WITH_FAILURE, RESULT_KEYS)).resolves.toEqual(REFUSED);
       await expect(batches.release(lease)).resolves.toEqual(REFUSED);
     }
@@ -146,7 +146,7 @@ describeBatchRows('The move of a batch', (create) => {
 
   it('is refused after a checkpoint that brought done bits, and after a claim', async () => {
     const observed = await running();
-    await batches.checkpoint(leaseOf(observed), 2, WITH_FAILURE, true);
+    await batches.checkpoint(leaseOf(observed), 2, WITH_FAILURE, true, NOTHING_IN_HAND);
     await expect(batches.move(observed, 2)).resolves.toEqual(REFUSED);
     await batches.release(leaseOf(observed));
     const released = await found();

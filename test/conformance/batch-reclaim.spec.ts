@@ -3,7 +3,7 @@ import type { BatchKey, BatchRepositoryPort, BatchWrite } from '../../src/batche
 import type { BatchEntity } from '../../src/batches/domain/batch.entity.js';
 import { newId } from '../../src/shared/index.js';
 import { describeBatchRows, tableRows, writtenBatch, type BatchRows } from '../support/batch-rows.js';
-import { aNewBatch, aState, leaseOf, RESULT_KEYS } from '../support/builders.js';
+import { aNewBatch, aState, leaseOf, RESULT_KEYS, NOTHING_IN_HAND } from '../support/builders.js';
 import { startEmbeddedDynamoDb } from '../support/embedded-dynamodb.js';
 import { FakeClock } from '../support/fake-clock.js';
 
@@ -29,7 +29,7 @@ describeBatchRows('Reclaim', (create) => {
     await batches.createIfAbsent(aNewBatch({ jobId: batch.jobId }));
     const lease = leaseOf(writtenBatch(await batches.claim(batch, CLAIM)));
     await clock.advance(10_000);
-    observed = writtenBatch(await batches.checkpoint(lease, 1, aState([0, 2], [1]), true));
+    observed = writtenBatch(await batches.checkpoint(lease, 1, aState([0, 2], [1]), true, NOTHING_IN_HAND));
     await clock.advance(100_000);
   });
 
@@ -47,7 +47,7 @@ describeBatchRows('Reclaim', (create) => {
 
   it('takes a batch to the queue: attempts set, the holder’s fields gone; checkpoint, lockToken and heartbeat stay. Moved means done or failures since its mark', async () => {
     const row = writtenBatch(await batches.reclaim(observed, RECLAIM));
-    const { lockedBy: _by, claimId: _claim, lockedAt: _at, ...kept } = observed;
+    const { lockedBy: _by, claimId: _claim, lockedAt: _at, bytesInHand: _bytes, pausedMs: _ms, ...kept } = observed;
     expect(row).toEqual({ ...kept, ...RECLAIM, status: 'queued', reclaimMark: 3, enqueuedAt: clock.nowIso() });
     expect(await found()).toEqual(row);
   });
@@ -64,7 +64,7 @@ describeBatchRows('Reclaim', (create) => {
 
   it('gives a batch up: dead with every task recorded and its results; attempts, lockToken and heartbeat stay', async () => {
     const row = writtenBatch(await batches.giveUp(observed, END));
-    const { lockedBy: _by, claimId: _claim, lockedAt: _at, ...kept } = observed;
+    const { lockedBy: _by, claimId: _claim, lockedAt: _at, bytesInHand: _bytes, pausedMs: _ms, ...kept } = observed;
     const { state, ...end } = END;
     expect(row).toEqual({ ...kept, ...end, status: 'dead', failures: state.failures, failed: 3 });
     expect(await found()).toEqual(row);
@@ -73,7 +73,7 @@ describeBatchRows('Reclaim', (create) => {
 
   it('lockToken never removed or reset: the next claim gets a higher one, and the former holder writes nothing', async () => {
     writtenBatch(await batches.reclaim(observed, RECLAIM));
-    const zombie = () => batches.checkpoint(leaseOf(observed), 9, aState([0, 1, 2]), true);
+    const zombie = () => batches.checkpoint(leaseOf(observed), 9, aState([0, 1, 2]), true, NOTHING_IN_HAND);
     await expect(zombie()).resolves.toEqual(REFUSED);
     const next = writtenBatch(await batches.claim(batch, { claimId: 'claim-2', lockedBy: 'another' }));
     expect(next).toMatchObject({ status: 'running', lockToken: 2, attempts: 3, reclaimMark: 3, ...aState([0, 2], [1]) });
@@ -104,7 +104,7 @@ describeBatchRows('Reclaim', (create) => {
     });
 
     it('is refused after a late heartbeat, which changes nothing else that it observed', async () => {
-      const beaten = writtenBatch(await batches.checkpoint(leaseOf(observed), 2, aState([0, 2], [1]), false));
+      const beaten = writtenBatch(await batches.checkpoint(leaseOf(observed), 2, aState([0, 2], [1]), false, NOTHING_IN_HAND));
       await expect(write(observed)).resolves.toEqual(REFUSED);
       expect(await found()).toEqual(beaten);
     });

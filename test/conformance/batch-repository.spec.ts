@@ -3,7 +3,7 @@ import { DynamoDbBatchRepositoryAdapter } from '../../src/batches/adapters/dynam
 import type { BatchRepositoryPort, BatchWrite } from '../../src/batches/application/batch-repository.port.js';
 import type { BatchEntity } from '../../src/batches/domain/batch.entity.js';
 import { newId } from '../../src/shared/index.js';
-import { aBatch, aNewBatch, aState, leaseOf, RESULT_KEYS } from '../support/builders.js';
+import { aBatch, aNewBatch, aState, leaseOf, RESULT_KEYS, NOTHING_IN_HAND } from '../support/builders.js';
 import { startEmbeddedDynamoDb, type EmbeddedDynamoDb } from '../support/embedded-dynamodb.js';
 import { Gate } from '../support/fakes/gate.js';
 import { InMemoryBatchRepository } from '../support/fakes/in-memory-batch-repository.js';
@@ -66,9 +66,7 @@ describe.each<[string, (clock: FakeClock) => BatchRepositoryPort]>([
   it('is claimed once, with the next lockToken and a new count of checkpoints', async () => {
     const now = clock.nowIso();
     const row = await claimed();
-    expect(row).toEqual(
-      aBatch({ jobId, ...CLAIM, status: 'running', lockToken: 1, lockedAt: now, heartbeatAt: now, progressedAt: now, pausedMs: 0 }),
-    );
+    expect(row).toEqual(aBatch({ jobId, ...CLAIM, status: 'running', lockToken: 1, lockedAt: now, heartbeatAt: now, progressedAt: now }));
     await expect(batches.claim(batch, { claimId: 'claim-2', lockedBy: 'another' })).resolves.toEqual(REFUSED);
     expect(await found()).toEqual(row);
   });
@@ -83,17 +81,33 @@ describe.each<[string, (clock: FakeClock) => BatchRepositoryPort]>([
   it('keeps a checkpoint: bitmap, failures and numbers', async () => {
     const lease = leaseOf(await claimed());
     await clock.advance(10_000);
-    const row = written(await batches.checkpoint(lease, 1, aState([0, 2], [3]), true));
+    const row = written(await batches.checkpoint(lease, 1, aState([0, 2], [3]), true, NOTHING_IN_HAND));
     expect(row).toMatchObject({ ...aState([0, 2], [3]), seq: 1, heartbeatAt: clock.nowIso(), progressedAt: clock.nowIso() });
     expect(await found()).toEqual(row);
   });
 
-  it('tells how much longer a task waits out a Retry-After, until the next claim', async () => {
+  it('tells what has arrived of the files in hand, and for whom they wait and how much longer', async () => {
     const lease = leaseOf(await claimed());
-    expect(written(await batches.checkpoint(lease, 1, aState([]), false, 300_000))).toMatchObject({ pausedMs: 300_000 });
-    await batches.release(lease);
-    expect(written(await batches.claim(batch, CLAIM))).toMatchObject({ pausedMs: 0 });
-    expect((await batches.list(jobId))[0]).toMatchObject({ lockToken: 2, completed: 0, bytes: 0, pausedMs: 0, lockedBy: CLAIM.lockedBy });
+    const waiting = { bytesInHand: 60_000_000, pausedMs: 300_000, pausedHost: 'h.test' };
+    expect(written(await batches.checkpoint(lease, 1, aState([]), false, waiting))).toMatchObject(waiting);
+    expect((await batches.list(jobId))[0]).toMatchObject({ ...waiting, completed: 0, bytes: 0 });
+    const { pausedHost, ...row } = written(await batches.checkpoint(lease, 2, aState([]), false, { bytesInHand: 7, pausedMs: 0 }));
+    expect([row.bytesInHand, row.pausedMs, pausedHost]).toEqual([7, 0, undefined]);
+  });
+
+  it.each<[string, (held: BatchEntity) => Promise<BatchWrite>]>([
+    ['is released', (held) => batches.release(leaseOf(held))],
+    ['ends', (held) => batches.end(leaseOf(held), 2, ALL, RESULT_KEYS)],
+    ['is cancelled', () => batches.cancel(batch, 1)],
+    ['is reclaimed', (held) => batches.reclaim(held, { reclaimId: 'r', attempts: 1, lastError: 'silent' })],
+    ['is given up', (held) => batches.giveUp(held, { reclaimId: 'r', state: ALL, resultKeys: RESULT_KEYS, lastError: 'silent' })],
+    ['is moved', (held) => batches.move(held, 2)],
+  ])('has nothing in hand and waits for nobody once it %s', async (_how, leave) => {
+    const waiting = { bytesInHand: 60_000_000, pausedMs: 300_000, pausedHost: 'h.test' };
+    const left = written(await leave(written(await batches.checkpoint(leaseOf(await claimed()), 1, aState([]), true, waiting))));
+    expect(left).not.toHaveProperty('bytesInHand');
+    expect(left).not.toHaveProperty('pausedMs');
+    expect(left).not.toHaveProperty('pausedHost');
   });
 
   it('Re-send IF enqueuedAt as observed: of two who look one marks it sent', async () => {
@@ -109,12 +123,12 @@ describe.each<[string, (clock: FakeClock) => BatchRepositoryPort]>([
   it('says progress only when it is told so', async () => {
     const { progressedAt, ...row } = await claimed();
     await clock.advance(10_000);
-    const beaten = written(await batches.checkpoint(leaseOf({ ...row }), 1, aState([]), false));
+    const beaten = written(await batches.checkpoint(leaseOf({ ...row }), 1, aState([]), false, NOTHING_IN_HAND));
     expect(beaten).toMatchObject({ progressedAt, heartbeatAt: clock.nowIso() });
   });
 
   describe.each<[string, (lease: ReturnType<typeof leaseOf>, seq: number) => Promise<BatchWrite>]>([
-    ['a checkpoint', (lease, seq) => batches.checkpoint(lease, seq, ALL, true)],
+    ['a checkpoint', (lease, seq) => batches.checkpoint(lease, seq, ALL, true, NOTHING_IN_HAND)],
     ['an end', (lease, seq) => batches.end(lease, seq, ALL, RESULT_KEYS)],
   ])('%s', (_write, write) => {
     it('Checkpoint IF lockToken = mine: is refused for a former holder', async () => {
@@ -132,7 +146,7 @@ describe.each<[string, (clock: FakeClock) => BatchRepositoryPort]>([
 
     it('Checkpoint IF seq < :seq: a delayed first try does not undo a newer one', async () => {
       const lease = leaseOf(await claimed());
-      await batches.checkpoint(lease, 2, aState([0, 1]), true);
+      await batches.checkpoint(lease, 2, aState([0, 1]), true, NOTHING_IN_HAND);
       await expect(write(lease, 2)).resolves.toEqual(REFUSED);
       await expect(write(lease, 1)).resolves.toEqual(REFUSED);
       expect(await found()).toMatchObject({ status: 'running', ...aState([0, 1]) });
@@ -165,7 +179,7 @@ describe.each<[string, (clock: FakeClock) => BatchRepositoryPort]>([
 
   it('is released to the queue with its checkpoint, and neither attempts nor lockToken change', async () => {
     const lease = leaseOf(await claimed());
-    await batches.checkpoint(lease, 1, aState([0]), true);
+    await batches.checkpoint(lease, 1, aState([0]), true, NOTHING_IN_HAND);
     await clock.advance(1_000);
     const row = written(await batches.release(lease));
     expect(row).toMatchObject({ status: 'queued', attempts: 0, lockToken: 1, enqueuedAt: clock.nowIso(), ...aState([0]) });
@@ -182,7 +196,7 @@ describe.each<[string, (clock: FakeClock) => BatchRepositoryPort]>([
 
   it('lockToken never removed or reset: it grows over claim, release and claim', async () => {
     const first = await claimed();
-    await batches.checkpoint(leaseOf(first), 3, aState([0]), true);
+    await batches.checkpoint(leaseOf(first), 3, aState([0]), true, NOTHING_IN_HAND);
     await batches.release(leaseOf(first));
     const second = await claimed();
     expect([first.lockToken, second.lockToken]).toEqual([1, 2]);

@@ -1,5 +1,6 @@
 import type { BatchEntity, Lease } from '../../src/batches/domain/batch.entity.js';
 import { Checkpoint, type CheckpointState } from '../../src/batches/domain/checkpoint.js';
+import type { InHand } from '../../src/batches/domain/work-in-hand.js';
 import type { ReclaimRecord } from '../../src/batches/domain/reclaim-record.js';
 import type { NewBatch } from '../../src/batches/application/batch-repository.port.js';
 import type { Segment } from '../../src/batches/application/batch-files.port.js';
@@ -125,6 +126,8 @@ export function aSegment(totalTasks = 5, over: Partial<Segment> = {}): Segment {
     ...over,
   };
 }
+
+export const NOTHING_IN_HAND: InHand = { bytesInHand: 0, pausedMs: 0 };
 
 export const RESULT_KEYS = { succeeded: { key: 'SUCCEEDED_000000_1.jsonl', size: 10 }, failed: { key: 'FAILED_000000_1.jsonl', size: 0 } };
 

@@ -18,7 +18,10 @@ export class FakeTaskSource implements TaskSource {
   readonly signal = this.abort.signal;
   readonly results: { position: number; result: TaskOutcome; attempts: number }[] = [];
   progressed = 0;
+  /** Bytes that have arrived, by position. */
+  readonly inHand = new Map<number, number>();
   readonly pausedUntil: number[] = [];
+  readonly pausedHosts = new Set<string | undefined>();
   readonly destinationRefusals: string[] = [];
   #next = 0;
 
@@ -47,16 +50,22 @@ export class FakeTaskSource implements TaskSource {
     this.results.push({ position, result, attempts });
   }
 
-  onProgress(): void {
+  onProgress(position: number, bytes: number): void {
     this.progressed++;
+    this.inHand.set(position, bytes);
+  }
+
+  onTryEnd(position: number): void {
+    this.inHand.delete(position);
   }
 
   onDestinationRefused(message: string): void {
     this.destinationRefusals.push(message);
   }
 
-  onPause(until: number): void {
+  onPause(host: string | undefined, until: number): void {
     this.pausedUntil.push(until);
+    this.pausedHosts.add(host);
   }
 }
 

@@ -11,6 +11,7 @@ import {
 } from '../application/batch-repository.port.js';
 import type { BatchEntity, BatchSummary, Lease, ResultFile } from '../domain/batch.entity.js';
 import { Checkpoint, type CheckpointState } from '../domain/checkpoint.js';
+import type { InHand } from '../domain/work-in-hand.js';
 import { ROW_VERSION, toBatchEntity, toBatchEntityIfKnown, toBatchSummary } from './batch-row.schema.js';
 import { moveUpdate } from './move-update.js';
 import { RunningIndex } from './running-index.js';
@@ -24,14 +25,14 @@ const NEWER_THAN_WRITTEN = 'seq < :seq';
 const NAMES = { '#status': 'status', '#run': 'run' };
 /** A thousand rows with their bitmaps and failures would not fit the memory of a finisher. */
 const SUMMARY_ATTRIBUTES =
-  'v, batchNo, #bytes, completed, enqueuedAt, failed, heartbeatAt, lockToken, lockedAt, lockedBy, pausedMs, progressedAt, resultKeys, #run, ' +
-  'segmentKey, seq, #status, totalTasks';
+  'v, batchNo, #bytes, bytesInHand, completed, enqueuedAt, failed, heartbeatAt, lockToken, lockedAt, lockedBy, pausedHost, pausedMs, ' +
+  'progressedAt, resultKeys, #run, segmentKey, seq, #status, totalTasks';
 const TTL_NAME = { '#ttl': 'ttl' };
 const BYTES_NAME = { '#bytes': 'bytes' };
 /** A batch ends before its job; its row must outlive the job, or no finisher would find all of them. */
 const LONGEST_JOB_DAYS = 7;
 /** What only a running batch has. `heartbeatAt` stays as evidence, `lockToken` for ever. */
-const LEASE_FIELDS = 'lockedBy, claimId, lockedAt, runningShard';
+const LEASE_FIELDS = 'lockedBy, claimId, lockedAt, runningShard, bytesInHand, pausedMs, pausedHost';
 
 export class DynamoDbBatchRepositoryAdapter extends BatchRepositoryPort {
   private readonly running: RunningIndex;
@@ -95,7 +96,7 @@ export class DynamoDbBatchRepositoryAdapter extends BatchRepositoryPort {
     return this.update(batch, {
       UpdateExpression:
         'SET #status = :running, lockedBy = :lockedBy, claimId = :claimId, lockToken = lockToken + :one, seq = :zero, ' +
-        'lockedAt = :now, heartbeatAt = :now, progressedAt = :now, pausedMs = :zero, runningShard = :shard',
+        'lockedAt = :now, heartbeatAt = :now, progressedAt = :now, runningShard = :shard',
       ConditionExpression: ['#status = :queued', SAME_RUN].join(' AND '),
       ExpressionAttributeNames: NAMES,
       ExpressionAttributeValues: {
@@ -112,10 +113,18 @@ export class DynamoDbBatchRepositoryAdapter extends BatchRepositoryPort {
     });
   }
 
-  async checkpoint(lease: Lease, seq: number, state: CheckpointState, progressed: boolean, pausedMs = 0): Promise<BatchWrite> {
+  async checkpoint(
+    lease: Lease,
+    seq: number,
+    state: CheckpointState,
+    progressed: boolean,
+    { bytesInHand, pausedMs, pausedHost }: InHand,
+  ): Promise<BatchWrite> {
+    const waits = pausedHost !== undefined;
     return this.updateUnderLease(lease, seq, state, {
-      set: `, pausedMs = :pausedMs${progressed ? ', progressedAt = :now' : ''}`,
-      values: { ':pausedMs': pausedMs },
+      set: `, bytesInHand = :inHand, pausedMs = :pausedMs${waits ? ', pausedHost = :pausedHost' : ''}${progressed ? ', progressedAt = :now' : ''}`,
+      remove: waits ? '' : ' REMOVE pausedHost',
+      values: { ':inHand': bytesInHand, ':pausedMs': pausedMs, ...(waits && { ':pausedHost': pausedHost }) },
     });
   }
 

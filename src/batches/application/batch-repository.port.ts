@@ -1,5 +1,6 @@
 import type { BatchEntity, BatchSummary, BatchType, Lease, ResultFile } from '../domain/batch.entity.js';
 import type { CheckpointState } from '../domain/checkpoint.js';
+import type { InHand } from '../domain/work-in-hand.js';
 
 export interface BatchKey {
   jobId: string;
@@ -47,9 +48,9 @@ export abstract class BatchRepositoryPort {
   /**
    * IF the lease holds (lockToken, run, running) and `seq` is newer.
    * @param progressed bytes or results moved since the last one
-   * @param pausedMs how much longer a task waits out a host's Retry-After; 0 without one
+   * @param inHand of the files that `state` does not have
    */
-  abstract checkpoint(lease: Lease, seq: number, state: CheckpointState, progressed: boolean, pausedMs?: number): Promise<BatchWrite>;
+  abstract checkpoint(lease: Lease, seq: number, state: CheckpointState, progressed: boolean, inHand: InHand): Promise<BatchWrite>;
   /** running → succeeded with the last of the checkpoint, on the same condition. */
   abstract end(
     lease: Lease,

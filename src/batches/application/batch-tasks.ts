@@ -1,4 +1,4 @@
-import type { MonotonicMs } from '../../shared/index.js';
+import { mergedHeaders, type MonotonicMs } from '../../shared/index.js';
 import type { TaskOutcome } from '../../worker-pool/index.js';
 import { resultsInOrder, type Segment, type TaskResult } from './batch-files.port.js';
 import type { RunningBatch } from './running-batch.js';
@@ -55,7 +55,7 @@ export class BatchTasks implements TaskSource {
     const task = tasks[position];
     if (task === undefined) throw new Error(`Segment of batch ${this.running.lease.batchNo} has no task ${position}`);
     const { url, key, size, checksum } = task;
-    const allHeaders = { ...headers, ...task.headers };
+    const allHeaders = mergedHeaders(headers ?? {}, task.headers ?? {});
     return {
       position,
       task: {
@@ -88,12 +88,17 @@ export class BatchTasks implements TaskSource {
     if (--this.open === 0) this.settle();
   }
 
-  onProgress(): void {
+  onProgress(position: number, bytes: number): void {
+    this.running.inHand.arrives(position, bytes);
     this.running.noteActivity();
   }
 
-  onPause(until: MonotonicMs): void {
-    this.running.notePause(until);
+  onTryEnd(position: number): void {
+    this.running.inHand.ends(position);
+  }
+
+  onPause(host: string | undefined, until: MonotonicMs): void {
+    this.running.inHand.waits(host, until);
   }
 
   onDestinationRefused(message: string): void {

@@ -66,12 +66,12 @@ export class JobLane {
     this.lines.set(task.host, line);
     this.held++;
     const opensAt = this.gate.isSilent(task.host) ? undefined : this.gate.opensAt(task.host, now);
-    if (opensAt !== undefined) task.source.onPause(opensAt);
+    if (opensAt !== undefined) task.source.onPause(task.host, opensAt);
   }
 
   /** The host paused, or for longer than it had: whoever waits for it waits on. */
   notePause(host: string, until: MonotonicMs): void {
-    for (const source of new Set(this.lines.get(host)?.map((task) => task.source))) source.onPause(until);
+    for (const source of new Set(this.lines.get(host)?.map((task) => task.source))) source.onPause(host, until);
   }
 
   /** The next task that may run now, or whose host was given up. */
@@ -87,6 +87,11 @@ export class JobLane {
     const { opensAt } = this.destination;
     if (opensAt > now) return this.hasTasks ? opensAt : undefined;
     return earliest(Array.from(this.lines.keys(), (host) => this.gate.opensAt(host, now)));
+  }
+
+  /** Whom tasks here wait for. */
+  get hosts(): (string | undefined)[] {
+    return [...this.lines.keys()];
   }
 
   /** Every batch of the job that has tasks here. */
@@ -152,6 +157,7 @@ function fresh(source: TaskSource, inHandSince: MonotonicMs, next: Pick<Dispatch
     pardoned: 0,
     mismatches: 0,
     lostThreads: 0,
+    bytesTold: 0,
     startedAt: undefined,
     refusedSince: undefined,
     refusedAt: undefined,

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Clock, type MonotonicMs } from '../../shared/index.js';
 import type { BatchEntity, Lease, ResultFile } from '../domain/batch.entity.js';
 import type { CheckpointState } from '../domain/checkpoint.js';
+import type { InHand } from '../domain/work-in-hand.js';
 import { BatchRepositoryPort } from './batch-repository.port.js';
 
 /** What a write under a lease taught us. `unknown` is not `lost`: keep working until the local fence. */
@@ -24,9 +25,9 @@ export class LeaseService {
     private readonly clock: Clock,
   ) {}
 
-  checkpoint(lease: Lease, seq: number, state: CheckpointState, progressed: boolean, pausedMs?: number): Promise<RenewOutcome> {
+  checkpoint(lease: Lease, seq: number, state: CheckpointState, progressed: boolean, inHand: InHand): Promise<RenewOutcome> {
     return this.write(
-      () => this.batches.checkpoint(lease, seq, state, progressed, pausedMs),
+      () => this.batches.checkpoint(lease, seq, state, progressed, inHand),
       (row) => row.status === 'running' && row.run === lease.run && row.lockToken === lease.lockToken && row.seq >= seq,
       lease,
     );

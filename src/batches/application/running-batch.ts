@@ -5,6 +5,7 @@ import { isCounting } from '../../export-jobs/index.js';
 import type { BatchEntity, Lease } from '../domain/batch.entity.js';
 import type { Checkpoint, CheckpointState } from '../domain/checkpoint.js';
 import { localFenceAt } from '../domain/local-fence.js';
+import { WorkInHand } from '../domain/work-in-hand.js';
 import type { LeaseService, RenewOutcome } from './lease.service.js';
 import type { TaskDispatcherService } from './task-dispatcher.service.js';
 import type { WorkSigns } from './work-signs.js';
@@ -38,6 +39,8 @@ export interface RunningBatchServices {
  */
 export class RunningBatch {
   readonly lease: Lease;
+  /** The next checkpoint tells of it: a job that waits for a host is not taken for a hung one. */
+  readonly inHand = new WorkInHand();
   private readonly abort = new AbortController();
   private readonly wake = new AbortController();
   /** Aborted when the next beat is wanted at once. */
@@ -51,8 +54,6 @@ export class RunningBatch {
   private writtenActivity = 0;
   /** The last sign of work of this process that a beat has seen. */
   private workedAt: MonotonicMs | undefined;
-  /** Until when a task waits because its host said so. */
-  private pausedUntil: MonotonicMs = 0;
   private stopReason: StopReason | undefined;
   private ending = false;
   private beating: Promise<unknown> | undefined;
@@ -87,11 +88,6 @@ export class RunningBatch {
     this.activity++;
   }
 
-  /** A host asked for patience; the next checkpoint says for how much longer, so that the job is not taken for a hung one. */
-  notePause(until: MonotonicMs): void {
-    this.pausedUntil = Math.max(this.pausedUntil, until);
-  }
-
   /** The batch is out of this process's hands: nothing more is dispatched or beaten. */
   async dispose(): Promise<void> {
     this.abort.abort();
@@ -124,9 +120,9 @@ export class RunningBatch {
   async flush(): Promise<RenewOutcome> {
     const state = this.checkpoint.flushable();
     const activity = this.activity;
-    const pausedMs = Math.max(0, Math.ceil(this.pausedUntil - this.services.clock.monotonicMs()));
+    const inHand = this.inHand.tell(this.services.clock.monotonicMs(), this.checkpoint.bytesLeftOut);
     const progressed = this.hasWaitedForTurn() || activity !== this.writtenActivity;
-    const outcome = await this.services.leases.checkpoint(this.lease, this.nextSeq(), state, progressed, pausedMs);
+    const outcome = await this.services.leases.checkpoint(this.lease, this.nextSeq(), state, progressed, inHand);
     if (outcome.kind !== 'renewed') return outcome;
     this.renewedSince = outcome.since;
     this.writtenActivity = activity;

@@ -7,29 +7,18 @@ import { earliest } from '../domain/earliest.js';
 import { HostGate } from '../domain/host-gate.js';
 import { LatestRuns } from '../domain/latest-runs.js';
 import { mayStart, runningOf, type PlaceUse } from '../domain/places.js';
-import { HOST_PATIENCE_MS, SILENCE_PATIENCE_MS, type GivenUp } from '../domain/source-host.js';
+import { ByteCount } from './byte-count.js';
 import { DispatchWatchdog, type DispatchFault } from './dispatch-watchdog.js';
+import { GIVEN_UP, type FailedOutcome } from './given-up.js';
 import { HeldPlace } from './held-place.js';
 import { JobLane } from './job-lane.js';
+import { PauseLog } from './pause-log.js';
 import { runsAlone, type Dispatched, type LoneThread, type TaskSource, type Try } from './task-source.js';
 import { TryJudge } from './try-judge.js';
 import { WorkSigns } from './work-signs.js';
 
 /** A timer that is later than this has been lost. */
 const LATE_TIMER_MS = 5_000;
-
-const GIVEN_UP: Record<GivenUp, FailedOutcome> = {
-  refuses: unasked(
-    'SOURCE_REFUSES',
-    `for ${HOST_PATIENCE_MS / 60_000} minutes its host has served nothing and only asked to come back later`,
-  ),
-  silent: unasked(
-    'SOURCE_SILENT',
-    `for ${SILENCE_PATIENCE_MS / 60_000} minutes its host has answered nothing at all, or could not be reached`,
-  ),
-};
-
-type FailedOutcome = Extract<TaskOutcome, { success: false }>;
 
 export interface DispatcherTools {
   signs: WorkSigns;
@@ -57,6 +46,8 @@ export class TaskDispatcherService {
   private readonly gate: HostGate;
   private readonly judge: TryJudge;
   private readonly watchdog: DispatchWatchdog;
+  private readonly bytes: ByteCount;
+  private readonly pauses: PauseLog;
   private readonly trusts = new LatestRuns<DestinationTrust>();
   private readonly use: PlaceUse = { reading: 0, sending: 0, silent: 0 };
   private readonly lone: LoneThread = { isTaken: false };
@@ -72,6 +63,8 @@ export class TaskDispatcherService {
   ) {
     this.gate = new HostGate(settings.maxConnectionsPerHost);
     this.judge = new TryJudge(settings.taskMaxAttempts, this.gate, tools.metrics, tools.logger);
+    this.bytes = new ByteCount(tools.metrics);
+    this.pauses = new PauseLog(tools.clock, tools.logger);
     this.watchdog = new DispatchWatchdog(tools, () => this.wakeUp());
   }
 
@@ -146,6 +139,7 @@ export class TaskDispatcherService {
       else this.giveUp(next, GIVEN_UP[givenUp], now);
     }
     for (const [jobId, lane] of this.lanes) if (lane.isEmpty) this.lanes.delete(jobId);
+    this.tools.metrics.gauge('source_hosts_paused', this.pausedHosts(now));
     this.arm(now);
     this.watchdog.watch(this.lanes.size > 0 && !this.paused);
     return begun;
@@ -169,6 +163,12 @@ export class TaskDispatcherService {
       return next;
     }
     return undefined;
+  }
+
+  /** Hosts that asked for patience and are waited for. */
+  private pausedHosts(now: MonotonicMs): number {
+    const awaited = new Set([...this.lanes.values()].flatMap(({ hosts }) => hosts));
+    return [...awaited].filter((host) => this.gate.pauseLeftMs(host, now) > 0).length;
   }
 
   /** A host that is full opens with the end of a task; one that is closed, with time. `now` is the look that found it closed. */
@@ -195,7 +195,7 @@ export class TaskDispatcherService {
   }
 
   private async run(dispatched: Dispatched, startedAt: MonotonicMs): Promise<void> {
-    const { source, task, host } = dispatched;
+    const { source, task, host, position } = dispatched;
     const { gate, judge } = this;
     const attempt: Try = { dispatched, startedAt, isServed: false };
     dispatched.startedAt ??= startedAt;
@@ -210,12 +210,13 @@ export class TaskDispatcherService {
       {
         signal: source.signal,
         alone,
-        onProgress: () => {
+        onProgress: (bytes) => {
           const wasSilent = gate.isSilent(host);
           gate.serves(host, this.now());
           place.flows();
           this.tools.signs.note();
-          source.onProgress();
+          this.bytes.tell(dispatched, bytes);
+          source.onProgress(position, bytes);
           // It has all of its connections again.
           if (wasSilent) this.fill();
         },
@@ -237,6 +238,8 @@ export class TaskDispatcherService {
     );
     place.becomes('over');
     if (alone) this.lone.isTaken = false;
+    this.bytes.tell(dispatched, 0);
+    source.onTryEnd(position);
     this.settle(attempt, outcome);
     this.fill();
     if (this.runningTasks === 0) for (const wake of this.idleWaiters.splice(0)) wake();
@@ -252,15 +255,17 @@ export class TaskDispatcherService {
     const waitsForBucket = this.noteDestination(attempt, outcome, now);
     if (verdict.kind === 'over' && !waitsForBucket) this.record(dispatched, outcome, now);
     else if (verdict.kind === 'again' && verdict.inMs > 0) {
-      if (!outcome.success && outcome.error.retryAfterMs !== undefined) dispatched.source.onPause(now + verdict.inMs);
+      if (!outcome.success && outcome.error.retryAfterMs !== undefined) dispatched.source.onPause(dispatched.host, now + verdict.inMs);
       void this.backOff(dispatched, verdict.inMs);
     } else if (!dispatched.source.signal.aborted) this.laneOf(dispatched.source).hold(dispatched, now);
   }
 
   /** Who waits for a host that is paused says so: it is not taken for one that hangs. */
   private notePause(host: string | undefined, now: MonotonicMs): void {
-    const until = host === undefined || this.gate.isSilent(host) ? undefined : this.gate.opensAt(host, now);
-    if (host !== undefined && until !== undefined) for (const lane of this.lanes.values()) lane.notePause(host, until);
+    if (host === undefined) return;
+    this.pauses.tell(host, this.gate.pauseLeftMs(host, now), now);
+    const until = this.gate.isSilent(host) ? undefined : this.gate.opensAt(host, now);
+    if (until !== undefined) for (const lane of this.lanes.values()) lane.notePause(host, until);
   }
 
   /** @returns whether the file waits until it is known whether its bucket takes any */
@@ -282,14 +287,15 @@ export class TaskDispatcherService {
     this.record(dispatched, outcome, now);
   }
 
-  private record({ source, position, attempts, startedAt }: Dispatched, outcome: TaskOutcome, now: MonotonicMs): void {
+  private record(dispatched: Dispatched, outcome: TaskOutcome, now: MonotonicMs): void {
+    const { source, position, attempts, startedAt } = dispatched;
     const durationMs = Math.round(now - (startedAt ?? now));
     const { metrics } = this.tools;
     metrics.increment(
       'tasks_total',
       outcome.success ? { outcome: 'succeeded', code: '' } : { outcome: 'failed', code: outcome.error.code },
     );
-    metrics.increment('bytes_total', {}, outcome.bytesProcessed);
+    this.bytes.tell(dispatched, outcome.bytesProcessed);
     metrics.observe('task_duration_seconds', durationMs / 1_000);
     source.onResult(position, outcome, attempts, durationMs);
   }
@@ -316,8 +322,4 @@ export class TaskDispatcherService {
     const isArmed = this.opening !== undefined || this.backsOff || this.runningTasks > 0;
     return waiting.length > 0 && !isArmed && this.pool.capacity > 0 ? { jobsThatWait: waiting.length } : undefined;
   }
-}
-
-function unasked(code: string, message: string): FailedOutcome {
-  return { success: false, bytesProcessed: 0, error: { code, message, retryable: true } };
 }

@@ -15,9 +15,12 @@ export interface TaskSource {
   next(): { position: number; task: Omit<TransferTask, 'attempt'> } | undefined;
   /** The task is over: done, or failed for good. Never called for a task that was aborted. */
   onResult(position: number, result: TaskOutcome, attempts: number, durationMs: number): void;
-  onProgress(): void;
-  /** A task waits because its host asked for patience. */
-  onPause(until: MonotonicMs): void;
+  /** So many bytes have arrived in the try that runs. */
+  onProgress(position: number, bytes: number): void;
+  /** The try that ran is over, and nothing of it is in hand. */
+  onTryEnd(position: number): void;
+  /** A task waits because this host asked for patience. */
+  onPause(host: string | undefined, until: MonotonicMs): void;
   /** The destination refuses one file of the job after another: no more of them are brought. `message` says what it refuses, and why. */
   onDestinationRefused(message: string): void;
 }
@@ -37,6 +40,8 @@ export interface Dispatched {
   mismatches: number;
   /** Threads that died while they ran this task and others: which of them was the cause is unknown. */
   lostThreads: number;
+  /** For `bytes_total`; see ByteCount. */
+  bytesTold: number;
   /** When its first attempt started. */
   startedAt: MonotonicMs | undefined;
   /** When it was refused first, and last. */

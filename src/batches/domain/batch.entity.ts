@@ -33,8 +33,10 @@ export interface BatchEntity {
   readonly lockedAt?: string;
   readonly heartbeatAt?: string;
   readonly progressedAt?: string;
-  /** How much longer a task waits out a host's Retry-After, in milliseconds as of `heartbeatAt`. */
+  /** What its holder told of its work, as of `heartbeatAt`; running batches only. */
+  readonly bytesInHand?: number;
   readonly pausedMs?: number;
+  readonly pausedHost?: string;
   /** Reclaims in a row without progress. */
   readonly attempts: number;
   /** Random, of the last reclaim: a retried write recognises itself. */
@@ -55,6 +57,7 @@ export type BatchSummary = Pick<
   BatchEntity,
   | 'batchNo'
   | 'bytes'
+  | 'bytesInHand'
   | 'completed'
   | 'enqueuedAt'
   | 'failed'
@@ -62,6 +65,7 @@ export type BatchSummary = Pick<
   | 'lockToken'
   | 'lockedAt'
   | 'lockedBy'
+  | 'pausedHost'
   | 'pausedMs'
   | 'progressedAt'
   | 'resultKeys'

@@ -80,6 +80,11 @@ export class Checkpoint {
     };
   }
 
+  /** Bytes of the task that a flush leaves out. */
+  get bytesLeftOut(): number {
+    return this.complete ? (this.last?.bytes ?? 0) : 0;
+  }
+
   /** What a flush may hold: all but the batch's last task. */
   flushable(): CheckpointState {
     const state = this.whole();

@@ -92,11 +92,16 @@ export class HostGate {
     return this.find(name)?.givenUpSince(inHandSince);
   }
 
+  /** How much is left of the pause that the host asked for; 0 without one. */
+  pauseLeftMs(name: string | undefined, now: MonotonicMs): number {
+    return this.find(name)?.pauseLeftMs(now) ?? 0;
+  }
+
   /** Hosts whose pause is not over, and how much of it is left. */
   paused(now: MonotonicMs): { host: string; forMs: number }[] {
     const paused: { host: string; forMs: number }[] = [];
     for (const host of this.pausedNames) {
-      const forMs = this.find(host)?.pauseLeftMs(now) ?? 0;
+      const forMs = this.pauseLeftMs(host, now);
       if (forMs === 0) this.pausedNames.delete(host);
       else if (paused.length < MAX_PAUSED_TOLD) paused.push({ host, forMs });
     }

@@ -1,9 +1,16 @@
 import type { Command } from 'commander';
-import { isDue, type BatchSummary, type ExportJobEntity, type ResultsNotWritten } from '../../export-jobs/index.js';
+import {
+  isDue,
+  jobInHand,
+  type BatchSummary,
+  type ExportJobEntity,
+  type JobInHand,
+  type ResultsNotWritten,
+} from '../../export-jobs/index.js';
 import { CliError } from '../cli-error.js';
 import type { Cli } from '../cli.js';
 import { describeFailures, firstFailures } from '../first-failures.js';
-import { durationMs, noSuchJob, viewOf } from '../job-view.js';
+import { describeWaits, durationMs, noSuchJob, viewOf } from '../job-view.js';
 import { facts, formatBytes, formatDuration } from '../presentation/index.js';
 
 export function addJobCommand(program: Command, cli: Cli): void {
@@ -21,18 +28,23 @@ async function showJob(cli: Cli, jobId: string, json: boolean): Promise<void> {
     if (job === undefined) throw new CliError(noSuchJob(jobId));
     const seconds = durationMs(job) / 1_000;
     const perSecond = (value: number) => (seconds === 0 ? 0 : value / seconds);
-    const rates = { tasksPerSecond: perSecond(job.completedTasks + job.failedTasks), bytesPerSecond: perSecond(job.bytesProcessed) };
+    const inHand = jobInHand(job, rows, Date.now());
+    const rates = {
+      tasksPerSecond: perSecond(job.completedTasks + job.failedTasks),
+      bytesPerSecond: perSecond(job.bytesProcessed + inHand.bytesInHand),
+    };
     const failures = await firstFailures(cli, clients.s3, job, rows);
     if (json)
       cli.printJson({
         ...viewOf(job),
+        ...inHand,
         ...rates,
         batches: countByStatus(rows),
         waitForTurn: waitForTurn(job, rows),
         held: holdersOf(rows),
         failures,
       });
-    else cli.terminal.out(describeJob(job, rates, rows) + describeFailures(failures, job));
+    else cli.terminal.out(describeJob(job, inHand, rates, rows) + describeFailures(failures, job));
   });
 }
 
@@ -62,6 +74,7 @@ function holdersOf(rows: readonly BatchSummary[]): { batchNo: number; lockedBy: 
 
 function describeJob(
   job: ExportJobEntity,
+  { bytesInHand, waits }: JobInHand,
   rates: { tasksPerSecond: number; bytesPerSecond: number },
   rows: readonly BatchSummary[],
 ): string {
@@ -76,7 +89,8 @@ function describeJob(
     ['Export', `${view.exportId} of user ${view.userId}`],
     ['Status', view.outcome === null || view.outcome === view.status ? view.status : `${view.status} (${view.outcome})`],
     ['Files', `${view.completedTasks} done, ${view.failedTasks} failed, ${view.totalTasks ?? '?'} in all`],
-    ['Bytes', formatBytes(view.bytesProcessed)],
+    ['Bytes', formatBytes(view.bytesProcessed) + (bytesInHand === 0 ? '' : `, and ${formatBytes(bytesInHand)} of files in hand`)],
+    ['Waits for', waits.length === 0 ? undefined : describeWaits(waits, (until) => until)],
     ['Rate', `${rates.tasksPerSecond.toFixed(1)} files/s, ${formatBytes(rates.bytesPerSecond)}/s on average`],
     ['Batches', counts.length === 0 ? 'none yet' : counts.join(', ')],
     ['Held', held.length === 0 ? undefined : held.join('\n')],

@@ -8,6 +8,7 @@ import type { Cli } from '../cli.js';
 import { COMMAND, detachedFrom } from '../command-name.js';
 import { EXIT_DETACHED, EXIT_FAILED } from '../exit-codes.js';
 import { describeFailures, firstFailures } from '../first-failures.js';
+import { FollowedWork } from '../followed-work.js';
 import { progressOf, viewOf } from '../job-view.js';
 import { ProgressDisplay, reasonOf } from '../presentation/index.js';
 import { seconds } from '../seconds.js';
@@ -121,16 +122,17 @@ export function executionInput(jobId: string, manifest: string, options: SubmitO
 /** Until the execution has ended; without one when interrupted. */
 async function follow(
   cli: Cli,
-  { jobs, clients }: Services,
+  { jobs, batches, clients }: Services,
   { jobId, executionArn }: Submission,
   signal: AbortSignal,
 ): Promise<{ execution?: DescribeExecutionOutput; job: ExportJobEntity | undefined }> {
   const display = new ProgressDisplay(cli.terminal.err);
+  const work = new FollowedWork(batches);
   let job: ExportJobEntity | undefined;
   try {
     for await (const second of seconds(signal)) {
       job = await jobs.find(jobId);
-      display.show(job === undefined ? { label: 'WAITING', completed: 0, failed: 0, bytes: 0 } : progressOf(job));
+      display.show(job === undefined ? { label: 'WAITING', completed: 0, failed: 0, bytes: 0 } : progressOf(job, await work.of(job)));
       const mayHaveEnded = (job !== undefined && isTerminal(job.status)) || second % ASK_EXECUTION_EVERY_S === ASK_EXECUTION_EVERY_S - 1;
       if (!mayHaveEnded) continue;
       const execution = await clients.stepFunctions.send(new DescribeExecutionCommand({ executionArn }));

@@ -1,9 +1,10 @@
 import type { Command } from 'commander';
-import { isTerminal, type ExportJobEntity } from '../../export-jobs/index.js';
+import { isTerminal, type ExportJobEntity, type JobInHand } from '../../export-jobs/index.js';
 import { CliError } from '../cli-error.js';
 import type { Cli } from '../cli.js';
 import { detachedFrom } from '../command-name.js';
 import { EXIT_DETACHED, EXIT_FAILED } from '../exit-codes.js';
+import { FollowedWork } from '../followed-work.js';
 import { noSuchJob, progressOf, viewOf } from '../job-view.js';
 import { ProgressDisplay } from '../presentation/index.js';
 import { seconds } from '../seconds.js';
@@ -16,9 +17,9 @@ export function addWatchCommand(program: Command, cli: Cli): void {
     .argument('<id>', 'jobId, the name of its execution')
     .option('--json', 'JSON lines: the job at each change')
     .action(async (jobId: string, { json }: { json?: true }) => {
-      await cli.use(async ({ jobs }) => {
+      await cli.use(async (services) => {
         const follow = json ? printChanges : showProgress;
-        const last = await cli.interruptible((signal) => follow(cli, jobs, jobId, signal));
+        const last = await cli.interruptible((signal) => follow(cli, services, jobId, signal));
         if (last === undefined || !isTerminal(last.status)) {
           cli.exitCode = EXIT_DETACHED;
           cli.tell(detachedFrom(jobId));
@@ -27,11 +28,12 @@ export function addWatchCommand(program: Command, cli: Cli): void {
     });
 }
 
-async function printChanges(cli: Cli, jobs: Services['jobs'], jobId: string, signal: AbortSignal): Promise<ExportJobEntity | undefined> {
+async function printChanges(cli: Cli, services: Watched, jobId: string, signal: AbortSignal): Promise<ExportJobEntity | undefined> {
   let printed: string | undefined;
   let last: ExportJobEntity | undefined;
-  for await (last of untilItEnds(jobs, jobId, signal)) {
-    const view = viewOf(last);
+  for await (const { job, inHand } of untilItEnds(services, jobId, signal)) {
+    last = job;
+    const view = { ...viewOf(job), ...inHand };
     const line = JSON.stringify(view);
     if (line !== printed) cli.printJson(view);
     printed = line;
@@ -39,11 +41,14 @@ async function printChanges(cli: Cli, jobs: Services['jobs'], jobId: string, sig
   return last;
 }
 
-async function showProgress(cli: Cli, jobs: Services['jobs'], jobId: string, signal: AbortSignal): Promise<ExportJobEntity | undefined> {
+async function showProgress(cli: Cli, services: Watched, jobId: string, signal: AbortSignal): Promise<ExportJobEntity | undefined> {
   const display = new ProgressDisplay(cli.terminal.err);
   let last: ExportJobEntity | undefined;
   try {
-    for await (last of untilItEnds(jobs, jobId, signal)) display.show(progressOf(last));
+    for await (const { job, inHand } of untilItEnds(services, jobId, signal)) {
+      last = job;
+      display.show(progressOf(job, inHand));
+    }
   } finally {
     display.end();
   }
@@ -54,12 +59,19 @@ async function showProgress(cli: Cli, jobs: Services['jobs'], jobId: string, sig
   return last;
 }
 
-/** The row once a second, its end last. Never DescribeExecution: its quota is 10 a second for a whole account. */
-async function* untilItEnds(jobs: Services['jobs'], jobId: string, signal: AbortSignal): AsyncGenerator<ExportJobEntity> {
+type Watched = Pick<Services, 'jobs' | 'batches'>;
+
+/** The job once a second, its end last. Never DescribeExecution: its quota is 10 a second for a whole account. */
+async function* untilItEnds(
+  { jobs, batches }: Watched,
+  jobId: string,
+  signal: AbortSignal,
+): AsyncGenerator<{ job: ExportJobEntity; inHand: JobInHand }> {
+  const work = new FollowedWork(batches);
   for await (const _second of seconds(signal)) {
     const job = await jobs.find(jobId);
     if (job === undefined) throw new CliError(noSuchJob(jobId));
-    yield job;
+    yield { job, inHand: await work.of(job) };
     if (isTerminal(job.status)) return;
   }
 }

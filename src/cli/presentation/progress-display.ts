@@ -9,7 +9,10 @@ export interface Progress {
   failed: number;
   /** Unknown until the manifest has been read. */
   total?: number | undefined;
+  /** Those that have arrived of files in hand included. */
   bytes: number;
+  /** For whom its files wait, and until when. */
+  waits?: string;
 }
 
 const BAR_WIDTH = 24;
@@ -36,7 +39,7 @@ export class ProgressDisplay {
 
 /** `DOWNLOADING  [██████░░░░░░]  47/100 (47%)  ETA 13 s  1 failed  12.3 MB  4.1 files/s  2.0 MB/s`: what matters most is cut last. */
 export function progressLine(progress: Progress, rate: Pick<RateMeter, 'tasksPerSecond' | 'bytesPerSecond' | 'etaMs'>): string {
-  const { label, completed, failed, total, bytes } = progress;
+  const { label, completed, failed, total, bytes, waits } = progress;
   const done = completed + failed;
   const left = total === undefined ? 0 : total - done;
   const etaMs = left > 0 ? rate.etaMs(left) : undefined;
@@ -44,10 +47,12 @@ export function progressLine(progress: Progress, rate: Pick<RateMeter, 'tasksPer
     label,
     bar(total === undefined ? 0 : total === 0 ? 1 : done / total),
     total === undefined ? `${done}/?` : `${done}/${total} (${total === 0 ? 100 : Math.floor((done * 100) / total)}%)`,
+    ...(waits === undefined ? [] : [`waits for ${waits}`]),
     ...(etaMs === undefined ? [] : [`ETA ${formatDuration(etaMs)}`]),
     ...(failed === 0 ? [] : [`${failed} failed`]),
     formatBytes(bytes),
-    ...(rate.tasksPerSecond === 0 ? [] : [`${rate.tasksPerSecond.toFixed(1)} files/s`, `${formatBytes(rate.bytesPerSecond)}/s`]),
+    ...(rate.tasksPerSecond === 0 ? [] : [`${rate.tasksPerSecond.toFixed(1)} files/s`]),
+    ...(rate.bytesPerSecond === 0 ? [] : [`${formatBytes(rate.bytesPerSecond)}/s`]),
   ].join('  ');
 }
 

@@ -22,8 +22,12 @@ export interface BatchSummary {
   heartbeatAt?: string;
   /** Bytes or results moved. */
   progressedAt?: string;
-  /** How much longer a task waits out a host's Retry-After, in milliseconds as of `heartbeatAt`. */
+  /** Bytes of files that the checkpoint lacks, as of `heartbeatAt`; running batches only, as the next two. */
+  bytesInHand?: number;
+  /** How much longer a file waits out a host's Retry-After, in milliseconds as of `heartbeatAt`. */
   pausedMs?: number;
+  /** That host, while `pausedMs` is not 0; of several the one that is waited for longest. */
+  pausedHost?: string;
   enqueuedAt: string;
   resultKeys?: { succeeded: ResultFile; failed: ResultFile };
   /** What its checkpoint says of failed tasks, position → code: of a batch that has no result files, and only where that is asked for. */

@@ -84,7 +84,7 @@ export class SpoolingManifestAdapter extends ManifestPort {
   }
 
   /** `options.headers` are for the files: a manifest may lie on a host that must not see them. */
-  private opener(source: ManifestSource, signal: AbortSignal, onWait: () => void): OpenManifest {
+  private opener(source: ManifestSource, signal: AbortSignal, onWait: ManifestReading['onProgress']): OpenManifest {
     const own = this.ownObject(source);
     if (own !== undefined) return () => this.openOwn(own, signal);
     return async () => (await this.sources.openSource(source.uri, { signal, onWait })).body;

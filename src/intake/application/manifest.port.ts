@@ -16,8 +16,8 @@ export interface ManifestReading {
   signal: AbortSignal;
   /** The reading has its place, except while it waits for the source. */
   turn: ExpansionTurn;
-  /** Called when bytes came, and around each wait that the source asked for. */
-  onProgress: () => void;
+  /** Called when bytes came, before each wait that a host asked for, with how long it lasts, and after it. */
+  onProgress: (wait?: { host: string; forMs: number }) => void;
 }
 
 export abstract class ManifestPort {

@@ -5,7 +5,7 @@ import {
   type ExportJobEntity,
   type JobStateRepositoryPort,
 } from '../../export-jobs/index.js';
-import { AppError, isRejected, newId, type AppLogger, type Clock } from '../../shared/index.js';
+import { AppError, isoIn, isRejected, newId, type AppLogger, type Clock } from '../../shared/index.js';
 import { batchSizeFor, type ExportRequest } from '../domain/export-request.js';
 import { listHost } from '../domain/list-host.js';
 import type { ManifestTask } from '../domain/manifest-task.js';
@@ -14,7 +14,7 @@ import type { ExpansionProgress } from './expansion-progress.js';
 import type { ExpansionTurn, ExpansionTurns } from './expansion-turns.js';
 import { interrupted } from './interrupted.js';
 import { JobSetback, setbackOfWrite } from './job-setback.js';
-import type { ManifestPort, SpooledManifest } from './manifest.port.js';
+import type { ManifestPort, ManifestReading, SpooledManifest } from './manifest.port.js';
 import type { OpenLists } from './open-lists.js';
 import type { SegmentWriterPort } from './segment-writer.port.js';
 
@@ -107,14 +107,23 @@ export class PlanExpansionUseCase {
   }
 
   /** What is at fault here is the sender's manifest, and nothing later on is. */
-  private async spool(turn: ExpansionTurn, { request, progress, signal }: Expansion): Promise<SpooledManifest> {
+  private async spool(turn: ExpansionTurn, { job, request, progress, signal }: Expansion): Promise<SpooledManifest> {
+    const onProgress: ManifestReading['onProgress'] = (wait) => {
+      progress.moved();
+      if (wait !== undefined) this.tellWait(job, wait);
+    };
     try {
-      return await this.ports.manifests.spool(request, { signal, turn, onProgress: () => progress.moved() });
+      return await this.ports.manifests.spool(request, { signal, turn, onProgress });
     } catch (cause) {
       if (signal.aborted) throw cause;
       if (!isRejected(cause)) throw new JobSetback(cause);
       throw new AppError(MANIFEST_REJECTED, cause.message, { disposition: 'reject', cause });
     }
+  }
+
+  private tellWait({ jobId }: ExportJobEntity, { host, forMs }: { host: string; forMs: number }): void {
+    const until = isoIn(this.ports.clock, forMs);
+    this.logger.info('The host of a list asks for patience: the list is asked for again then', { jobId, host, until, forS: forMs / 1_000 });
   }
 
   private async writeSegments(turn: ExpansionTurn, expansion: Expansion, manifest: SpooledManifest): Promise<ExpansionPlan> {

@@ -1,9 +1,14 @@
-import type { Configuration } from '../../config/index.js';
+import { packageVersion, type Configuration } from '../../config/index.js';
 import type { ThreadSettings } from '../protocol/thread-messages.schema.js';
 
 export type PoolSettings = Pick<Configuration, 'pool' | 'access' | 'aws'>;
 
 export const STALL_TIMEOUT_MS = 60_000;
+
+/** By which the owner of a source knows who asks. */
+export function userAgent(): string {
+  return `export-worker/${packageVersion()}`;
+}
 
 /** The settings of one thread. */
 export function threadSettings({ pool, access, aws }: PoolSettings): ThreadSettings {
@@ -14,6 +19,7 @@ export function threadSettings({ pool, access, aws }: PoolSettings): ThreadSetti
     sourceHosts: [...access.sourceHosts],
     sourceCidrs: [...access.sourceCidrs],
     sourcePorts: [...access.sourcePorts],
+    userAgent: userAgent(),
     tasksPerWorker: pool.tasksPerWorker,
     memoryBytes: pool.memoryMb * 1024 * 1024,
     uploadConcurrency: pool.uploadConcurrency,

@@ -1,15 +1,17 @@
 import type { Readable } from 'node:stream';
 import type { Agent } from 'undici';
 import type { SharedCredentials } from '../../platform/aws/index.js';
+import { hostOf } from '../../shared/index.js';
 import { MAX_RETRY_AFTER_MS } from '../domain/http-response.js';
 import { TransferError } from '../domain/transfer-error.js';
+import type { PausedHost } from '../domain/transfer-task.js';
 import { guardedAgent } from '../threads/guarded-agent.js';
 import { BucketAccesses } from '../threads/bucket-accesses.js';
 import { S3Requests } from '../threads/s3-requests.js';
 import { SourceGuard } from '../threads/source-guard.js';
 import { pause } from '../threads/pause.js';
 import { SourceOpener, type OpenedSource } from '../threads/source-opener.js';
-import type { PoolSettings } from './pool-settings.js';
+import { userAgent, type PoolSettings } from './pool-settings.js';
 import { S3Access } from './s3-access.js';
 import { watchedBody } from './watched-body.js';
 
@@ -25,8 +27,8 @@ export interface OpenSourceOptions {
   signal: AbortSignal;
   /** Default 10; 0 refuses any. */
   maxRedirects?: number;
-  /** Called before and after each wait for a host that asked for patience with Retry-After; none lasts over 300 s. */
-  onWait?: () => void;
+  /** Called before each wait for a host that asked for patience with Retry-After, with its length (300 s at most), and without one after it. */
+  onWait?: (wait?: PausedHost) => void;
 }
 
 export interface SourceStream {
@@ -54,7 +56,7 @@ export class SourceReader {
     this.agent = guardedAgent(guard, maxOpen);
     const access = new S3Access(settings.aws, credentials);
     this.s3 = new S3Requests(new BucketAccesses((bucket, refusedKeyId) => access.of(bucket, refusedKeyId)), maxOpen);
-    this.sources = new SourceOpener(guard, this.agent, this.s3);
+    this.sources = new SourceOpener(guard, this.agent, this.s3, userAgent());
   }
 
   /** @throws AppError with the codes of a task's failure (`SOURCE_NOT_ALLOWED`, `HTTP_404` …) and disposition `retry` or `reject`, or the signal's reason */
@@ -82,7 +84,7 @@ export class SourceReader {
         const waitMs = Math.max(SHORTEST_WAIT_MS, error.retryAfterMs);
         patienceMs -= waitMs;
         if (patienceMs < 0) throw error;
-        onWait?.();
+        onWait?.({ host: error.retryAfterHost ?? hostOf(new URL(url)), forMs: waitMs });
         await pause(waitMs, options.signal);
         onWait?.();
       }

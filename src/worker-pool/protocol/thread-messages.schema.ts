@@ -99,6 +99,8 @@ export interface ThreadSettings {
   sourceHosts: readonly string[];
   sourceCidrs: readonly string[];
   sourcePorts: readonly number[];
+  /** Of requests whose task gives none. */
+  userAgent: string;
   tasksPerWorker: number;
   memoryBytes: number;
   uploadConcurrency: number;

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
-import { request, type Agent, type Dispatcher } from 'undici';
-import { hostOf, RESERVED_REQUEST_HEADERS } from '../../shared/index.js';
+import { request, type Dispatcher } from 'undici';
+import { hostOf, mergedHeaders, RESERVED_REQUEST_HEADERS } from '../../shared/index.js';
 import { isRedirect, statusError } from '../domain/http-response.js';
 import { patienceWish } from '../domain/patience-wish.js';
 import type { ResumePoint } from '../domain/resume-point.js';
@@ -12,6 +12,8 @@ import type { SourceWait } from './transfer-signs.js';
 
 export const MAX_REDIRECTS = 10;
 const MAX_REQUESTS = 3;
+/** They say who asks for what, and prove nothing: wherever a redirect leads, they go along. */
+const KEPT_BY_REDIRECTS = new Set(['accept', 'user-agent']);
 
 export interface HttpSourceOptions {
   headers?: Record<string, string>;
@@ -28,13 +30,15 @@ export interface HttpSourceOptions {
 /** GET over http(s), redirects followed by hand so that each hop meets the guard. Answers with a 200 (the 206 that was asked for) or throws TransferError. */
 export class HttpSource {
   constructor(
-    private readonly agent: Agent,
+    private readonly agent: Dispatcher,
     private readonly guard: SourceGuard,
+    /** `User-Agent` of requests whose caller gives none. */
+    private readonly userAgent: string,
   ) {}
 
   async open(address: string, options: HttpSourceOptions): Promise<Dispatcher.ResponseData> {
     let url = parseUrl(address);
-    let headers = callerHeaders(options.headers ?? {});
+    let headers = mergedHeaders({ 'user-agent': this.userAgent }, callerHeaders(options.headers ?? {}));
     const own = { 'accept-encoding': 'identity', ...rangeHeaders(options.resume) };
     const wanted = options.resume === undefined ? 200 : 206;
     const maxRedirects = options.maxRedirects ?? MAX_REDIRECTS;
@@ -48,7 +52,7 @@ export class HttpSource {
       if (!isRedirect(response.statusCode) || location === undefined) throw statusError(response.statusCode, wishOf(url, response));
       const next = parseUrl(escapedBytes(location), url.href);
       // Credentials are for the origin they were given for, and do not come back with it.
-      if (next.origin !== url.origin) headers = {};
+      if (next.origin !== url.origin && !isUpgrade(url, next)) headers = only(KEPT_BY_REDIRECTS, headers);
       url = next;
       refusePaused(url, options.pausedHosts, performance.now() - openedAtMs);
     }
@@ -122,6 +126,15 @@ function escapedBytes(header: string): string {
   return header.replace(/[\x80-\xff]/g, (byte) => `%${byte.charCodeAt(0).toString(16).toUpperCase()}`);
 }
 
+/** From http to https of the same host, each at its own port: the same server, asked in secret. */
+function isUpgrade(from: URL, to: URL): boolean {
+  return from.protocol === 'http:' && to.protocol === 'https:' && from.host === to.host && to.port === '';
+}
+
 function callerHeaders(headers: Record<string, string>): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => !RESERVED_REQUEST_HEADERS.has(name.toLowerCase())));
+}
+
+function only(names: ReadonlySet<string>, headers: Record<string, string>): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => names.has(name.toLowerCase())));
 }

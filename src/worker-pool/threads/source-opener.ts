@@ -31,8 +31,9 @@ export class SourceOpener {
     private readonly guard: SourceGuard,
     agent: Agent,
     private readonly s3: S3Requests,
+    userAgent: string,
   ) {
-    this.http = new HttpSource(agent, guard);
+    this.http = new HttpSource(agent, guard, userAgent);
   }
 
   /** @throws TransferError, or the reason of the signal */

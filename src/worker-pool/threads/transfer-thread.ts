@@ -47,7 +47,7 @@ export class TransferThread {
       fullObjectCrc32,
     });
     const copy = new ServerCopy(guard, store, multiparts, { ...COPY_LIMITS, concurrency: settings.uploadConcurrency });
-    const sources = new SourceOpener(guard, this.agent, this.s3Sources);
+    const sources = new SourceOpener(guard, this.agent, this.s3Sources, settings.userAgent);
     const transfer = new Transfer(sources, new ExistingObjects(store), uploader, copy, settings);
     this.runner = new TaskRunner(transfer, settings.taskTimeoutMs, send);
   }

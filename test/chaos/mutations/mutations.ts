@@ -5,6 +5,7 @@ import { COUNTING_MUTATIONS } from './rules/counting.js';
 import { DEPENDENCY_MUTATIONS } from './rules/dependencies.js';
 import { FINISHING_MUTATIONS } from './rules/finishing.js';
 import { FLEET_MUTATIONS } from './rules/fleet.js';
+import { IN_HAND_MUTATIONS } from './rules/in-hand.js';
 import { INTAKE_MUTATIONS } from './rules/intake.js';
 import { RECLAIM_MUTATIONS } from './rules/reclaim.js';
 import { REOPENING_MUTATIONS } from './rules/reopening.js';
@@ -25,6 +26,7 @@ export const MUTATIONS: readonly Mutation[] = [
   ...REPAIR_MUTATIONS,
   ...FLEET_MUTATIONS,
   ...TRANSFER_MUTATIONS,
+  ...IN_HAND_MUTATIONS,
   ...CLOCK_MUTATIONS,
   ...WINDOW_MUTATIONS,
   ...SHUTDOWN_MUTATIONS,

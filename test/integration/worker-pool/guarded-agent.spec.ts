@@ -38,7 +38,7 @@ describe('connections to sources', () => {
     const guard = new SourceGuard(allowed, resolve);
     const agent = guardedAgent(guard, connections, { connectMs: 10_000, addressMs: 2_500, headersMs: 60_000, ...timeouts });
     agents.push(agent);
-    return new HttpSource(agent, guard);
+    return new HttpSource(agent, guard, 'tests');
   }
 
   /** Names resolve to these, look-up after look-up; the last stays. */
@@ -84,7 +84,9 @@ describe('connections to sources', () => {
       Object.assign(guard, { lookup: (...[, , callback]: Parameters<Resolve>) => callback(null, [LOCAL]) });
       const agent = guardedAgent(guard, 1);
       agents.push(agent);
-      await expect(new HttpSource(agent, guard).open(named('/file'), { signal })).rejects.toMatchObject({ code: 'SOURCE_NOT_ALLOWED' });
+      await expect(new HttpSource(agent, guard, 'tests').open(named('/file'), { signal })).rejects.toMatchObject({
+        code: 'SOURCE_NOT_ALLOWED',
+      });
       expect(origin.requests).toEqual([]);
     });
 

@@ -49,7 +49,7 @@ describe('a source over https', () => {
     const guard = new SourceGuard(access, (_name, _options, callback) => callback(null, [{ address: '127.0.0.1', family: 4 }]));
     const agent = guardedAgent(guard, 2);
     agents.push(agent);
-    return new HttpSource(agent, guard);
+    return new HttpSource(agent, guard, 'tests');
   }
 
   const at = (path: string, host = HOST) => `https://${host}:${(server.address() as AddressInfo).port}${path}`;

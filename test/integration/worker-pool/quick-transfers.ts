@@ -63,7 +63,7 @@ export class QuickTransfers {
     const multiparts = new Multiparts(store, () => {});
     const uploader = new Uploader(store, multiparts, new MemoryBudget(memoryMb * MIB), { concurrency: 4, fullObjectCrc32: true });
     const settings = { destinationBuckets: access.destinationBuckets, stallTimeoutMs, minBytesPerSecond: 100 };
-    const sources = new SourceOpener(guard, agent, s3);
+    const sources = new SourceOpener(guard, agent, s3, 'tests');
     const transfer = new Transfer(
       sources,
       new ExistingObjects(store),

@@ -126,7 +126,7 @@ describe('a transfer whose source is cut', () => {
       const s3 = new S3Requests(new BucketAccesses(() => Promise.resolve(at)), 2);
       const guard = new SourceGuard(poolSettings().access);
       const agent = guardedAgent(guard, 2);
-      sources = new SourceOpener(guard, agent, s3);
+      sources = new SourceOpener(guard, agent, s3, 'tests');
       close = () => Promise.all([s3.close(), agent.destroy()]);
     });
     afterEach(() => close());

@@ -58,10 +58,10 @@ describe('SourceReader', () => {
       const busy = head(429, { 'retry-after': '0', 'content-length': '0' });
       socket.write(asked++ === 0 ? busy : `${head(200, { 'content-length': '5' })}lines`);
     });
-    let waits = 0;
-    const { body } = await reader.openSource(url, { signal, onWait: () => waits++ });
+    const waits: unknown[] = [];
+    const { body } = await reader.openSource(url, { signal, onWait: (wait) => waits.push(wait) });
     expect((await buffer(body)).toString()).toBe('lines');
-    expect([asked, waits]).toEqual([2, 2]);
+    expect([asked, ...waits]).toEqual([2, { host: `127.0.0.1:${bench.origin.port}`, forMs: 1_000 }, undefined]);
   });
 
   it('waits no longer than five minutes in all, nor than its signal', async () => {

@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { createHash } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import { PutObjectCommand } from '@aws-sdk/client-s3';
+import { packageVersion } from '../../../src/config/index.js';
 import type { PoolManagerService, TransferTask } from '../../../src/worker-pool/index.js';
 import { chunk, head, RawOrigin } from '../../support/raw-origin.js';
 import { benchForEach, eventually, MIB, pattern, run, SOURCE_BUCKET, type TransferBench } from './pool-support.js';
@@ -196,13 +197,31 @@ describe('a transfer', () => {
         const away = other.on('/hop', (socket) => void socket.write(head(302, { location: back, 'content-length': '0' })));
         bench.origin.on('/same', (socket) => void socket.write(head(307, { location: away, 'content-length': '0' })));
         const url = bench.origin.on('/first', (socket) => void socket.write(head(301, { location: '/same', 'content-length': '0' })));
-        expect(await run(pool, bench.task(url, { headers: { authorization: 'x' } }))).toMatchObject({ success: true });
-        expect(bench.origin.requests.map(({ path, headers }) => [path, headers['authorization']])).toEqual([
-          ['/first', 'x'],
-          ['/same', 'x'],
-          ['/file', undefined],
+        const headers = { authorization: 'x', 'X-Tenant': 'y' };
+        expect(await run(pool, bench.task(url, { headers }))).toMatchObject({ success: true });
+        const sent = [...bench.origin.requests, ...other.requests];
+        expect(sent.map(({ path, headers }) => [path, headers['authorization'], headers['x-tenant']])).toEqual([
+          ['/first', 'x', 'y'],
+          ['/same', 'x', 'y'],
+          ['/file', undefined, undefined],
+          ['/hop', undefined, undefined],
         ]);
-        expect(other.requests[0]?.headers['authorization']).toBeUndefined();
+      } finally {
+        await other.close();
+      }
+    });
+
+    it.each([
+      { given: {}, sent: [`export-worker/${packageVersion()}`, undefined] },
+      { given: { 'User-Agent': 'Tenant/1 (mail@h.test)', Accept: 'text/csv' }, sent: ['Tenant/1 (mail@h.test)', 'text/csv'] },
+    ])('says who asks, and for what, also where a redirect leads to another origin: $sent', async ({ given, sent }) => {
+      const other = await RawOrigin.start();
+      try {
+        const away = other.file('/file', HELLO);
+        const url = bench.origin.on('/hop', (socket) => void socket.write(head(302, { location: away, 'content-length': '0' })));
+        expect(await run(pool, bench.task(url, { headers: given }))).toMatchObject({ success: true });
+        const asked = [...bench.origin.requests, ...other.requests];
+        expect(asked.map(({ headers }) => [headers['user-agent'], headers['accept']])).toEqual([sent, sent]);
       } finally {
         await other.close();
       }

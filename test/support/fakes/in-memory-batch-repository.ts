@@ -8,6 +8,7 @@ import {
 } from '../../../src/batches/application/batch-repository.port.js';
 import { isFinal, type BatchEntity, type Lease, type ResultFile } from '../../../src/batches/domain/batch.entity.js';
 import { Checkpoint, type CheckpointState } from '../../../src/batches/domain/checkpoint.js';
+import type { InHand } from '../../../src/batches/domain/work-in-hand.js';
 import { isWhollyDone } from '../../../src/export-jobs/domain/reopening.js';
 import type { Clock } from '../../../src/shared/index.js';
 import { FakeClock } from '../fake-clock.js';
@@ -62,15 +63,16 @@ export class InMemoryBatchRepository extends BatchRepositoryPort {
       if (row.status !== 'queued' || row.run !== batch.run) return undefined;
       const now = this.clock.nowIso();
       const at = { lockedAt: now, heartbeatAt: now, progressedAt: now };
-      return { ...row, ...claim, ...at, status: 'running', lockToken: row.lockToken + 1, seq: 0, pausedMs: 0 };
+      return { ...row, ...claim, ...at, status: 'running', lockToken: row.lockToken + 1, seq: 0 };
     });
   }
 
-  checkpoint(lease: Lease, seq: number, state: CheckpointState, progressed: boolean, pausedMs = 0): Promise<BatchWrite> {
+  checkpoint(lease: Lease, seq: number, state: CheckpointState, progressed: boolean, inHand: InHand): Promise<BatchWrite> {
     return this.#write('checkpoint', lease, (row) => {
       if (!holds(row, lease) || row.seq >= seq) return undefined;
       const now = this.clock.nowIso();
-      return { ...row, ...state, seq, heartbeatAt: now, pausedMs, ...(progressed ? { progressedAt: now } : {}) };
+      const { pausedHost: _former, ...rest } = row;
+      return { ...rest, ...state, ...inHand, seq, heartbeatAt: now, ...(progressed ? { progressedAt: now } : {}) };
     });
   }
 
@@ -179,5 +181,6 @@ function holds(row: BatchEntity, lease: Lease): boolean {
 
 /** `heartbeatAt` stays as evidence, `lockToken` for ever. */
 function withoutHolder({ lockedBy: _by, claimId: _claim, lockedAt: _at, ...row }: BatchEntity): BatchEntity {
-  return row;
+  const { bytesInHand: _bytes, pausedMs: _ms, pausedHost: _host, ...rest } = row;
+  return rest;
 }

@@ -81,6 +81,13 @@ describe('progressLine', () => {
     );
   });
 
+  it('shows for whom its files wait, and the rate of files in hand', () => {
+    const progress = { label: 'DOWNLOADING', completed: 0, failed: 0, total: 3, bytes: 12_300_000, waits: 'h.test until 00:05:00 Z' };
+    expect(progressLine(progress, { ...still, bytesPerSecond: 1_700_000 })).toBe(
+      `DOWNLOADING  ${bar(0)}  0/3 (0%)  waits for h.test until 00:05:00 Z  12.3 MB  1.7 MB/s`,
+    );
+  });
+
   it('shows no share of an unknown total, and no ETA without a rate', () => {
     expect(progressLine({ label: 'PROCESSING', completed: 0, failed: 0, bytes: 0 }, still)).toBe(`PROCESSING  ${bar(0)}  0/?  0 B`);
   });

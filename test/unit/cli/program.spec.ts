@@ -164,6 +164,20 @@ describe('jobs and job', () => {
     expect(stdout).not.toContain(TOKEN);
   });
 
+  it('shows what has arrived of the files in hand, and for which host the others wait', async () => {
+    const until = new Date(Date.now() + 300_000);
+    const waiting = { pausedHost: 'h.test', pausedMs: 300_000, heartbeatAt: new Date(until.getTime() - 300_000).toISOString() };
+    const rows = [0, 1].map((batchNo) => aSummary(batchNo, { status: 'running', bytes: 0, bytesInHand: 30_000_000, ...waiting }));
+    const services = { batches: { list: async () => rows } };
+    const { stdout } = await run(['job', 'job-1'], services);
+    expect(stdout).toMatch(/Bytes +1\.5 KB, and 60\.0 MB of files in hand\nWaits for +h\.test until 2\S+Z\n/);
+    expect(JSON.parse((await run(['job', 'job-1', '--json'], services)).stdout)).toMatchObject({
+      bytesProcessed: 1_500,
+      bytesInHand: 60_000_000,
+      waits: [{ host: 'h.test', until: until.toISOString() }],
+    });
+  });
+
   it('says how many queued batches of a job wait until others have ended', async () => {
     const rows = [aSummary(0), ...[1, 2, 3].map((batchNo) => aSummary(batchNo, { status: 'queued' }))];
     const services = { batches: { list: async () => rows } };
@@ -238,6 +252,16 @@ describe('watch', () => {
     const { exitCode, stderr } = await run(['watch', 'job-1'], { jobs });
     expect(exitCode).toBe(130);
     expect(stderr).toContain('Detached; the job goes on. Follow it again: export-worker watch job-1');
+  });
+
+  it('shows what has arrived of the files in hand, and for which hosts the others wait', async () => {
+    const at = { status: 'running' as const, bytes: 0, pausedMs: 300_000, heartbeatAt: new Date().toISOString() };
+    const rows = [{ pausedHost: 'h.test', bytesInHand: 60_000_000 }, { pausedHost: 'i.test' }, { pausedHost: 'j.test' }];
+    const batches = { list: async () => rows.map((row, batchNo) => aSummary(batchNo, { ...at, ...row })) };
+    const jobs = [job, { ...job, status: 'COMPLETED' as const }];
+    const services = { jobs: { find: async () => jobs.shift(), list: async () => [] }, batches };
+    const { stderr } = await run(['watch', 'job-1'], services);
+    expect(stderr).toMatch(/^DOWNLOADING .* waits for h\.test and 2 more hosts until \d\d:\d\d:\d\d Z {2}1 failed {2}60\.0 MB\nCOMPLETED /);
   });
 
   it.each([

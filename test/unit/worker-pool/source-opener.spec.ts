@@ -11,7 +11,7 @@ it.each([204, 206])(
     const body = Readable.from([Buffer.from('half')]);
     const store = { open: () => Promise.resolve({ statusCode, headers: {}, body }) } as unknown as S3Requests;
     const guard = new SourceGuard({ sourceBuckets: ['sources'], sourceHosts: [], sourceCidrs: [], sourcePorts: [] });
-    const opener = new SourceOpener(guard, new Agent(), store);
+    const opener = new SourceOpener(guard, new Agent(), store, 'tests');
     await expect(opener.open('s3://sources/key', { signal: new AbortController().signal })).rejects.toMatchObject({
       code: `HTTP_${statusCode}`,
       disposition: 'reject',

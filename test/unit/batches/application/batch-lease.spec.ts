@@ -59,6 +59,39 @@ onEachClock('a batch heartbeat', () => {
     expect(row().progressedAt).toContain('00:00:30.0');
   });
 
+  it('tells what has arrived of the files in hand, and of none twice', async () => {
+    me.pool.progress(1_000);
+    await w.clock.advance(BATCH_BEAT_MS);
+    expect(row()).toMatchObject({ bytes: 20, bytesInHand: 3_000 });
+    await me.pool.succeed('file-2');
+    await me.pool.fail({ code: 'HTTP_503', retryable: true, bytesProcessed: 1_000 }, 'file-3');
+    await w.clock.advance(BATCH_BEAT_MS);
+    // The third is recorded; the fourth begins anew.
+    expect(row()).toMatchObject({ bytes: 30, bytesInHand: 1_000 });
+    expect(w.jobs.get('job-1').bytesProcessed).toBe(30);
+  });
+
+  it('tells the bytes of the last file, which it leaves out of the checkpoint, as in hand', async () => {
+    const results = deferred();
+    w.gate.next('writeResults', () => results.promise);
+    me.pool.progress(1_000);
+    await me.pool.succeedAll();
+    await w.clock.advance(BATCH_BEAT_MS);
+    expect(row()).toMatchObject({ status: 'running', completed: 4, bytes: 40, bytesInHand: 10 });
+    results.resolve();
+  });
+
+  it('says for which host its files wait, and until when', async () => {
+    const error = { code: 'HTTP_429', retryable: true, httpStatus: 429, retryAfterMs: 300_000, retryAfterHost: 'origin.test' };
+    while (me.pool.running.length > 0) await me.pool.fail(error);
+    await w.clock.advance(BATCH_BEAT_MS);
+    const { pausedHost, pausedMs = 0 } = row();
+    expect([pausedHost, Math.round(pausedMs / 10_000)]).toEqual(['origin.test', 29]);
+    await w.clock.advance(301_000 + BATCH_BEAT_MS);
+    expect(row()).toMatchObject({ pausedMs: 0 });
+    expect(row()).not.toHaveProperty('pausedHost');
+  });
+
   it('A batch whose host is full is alive while others’ tasks move, and only then', async () => {
     const files = new FakeBatchFiles((jobId) => aSegment(5, { jobId }), w.gate);
     const crowded = aHolder({ ...w, files }, 'crowded', 9, 3);

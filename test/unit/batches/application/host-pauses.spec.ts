@@ -44,6 +44,34 @@ onEachClock('the dispatcher', (newClock) => {
       expect([told.results.length, other.results.length]).toEqual([4, 4]);
     });
 
+    it('is told in one log line, and counted while files wait for it', async () => {
+      const source = add(new Source('a', 8, undefined, twoHosts));
+      expect(metrics.last('source_hosts_paused')).toBe(0);
+      await pool.fail(tellOf('a.test'), 'a/0');
+      await pool.fail(tellOf('a.test'), 'a/2');
+      expect(logger.events.filter(({ message }) => message.startsWith('A host asks for patience'))).toMatchObject([
+        { level: 'info', fields: { host: 'a.test', forS: 60 } },
+      ]);
+      expect(metrics.last('source_hosts_paused')).toBe(1);
+      expect([...source.pausedHosts]).toEqual(['a.test']);
+      source.abort.abort();
+      await settled();
+      expect(metrics.last('source_hosts_paused')).toBe(0);
+    });
+
+    it('is counted no more once its pause is over', async () => {
+      add(new Source('a', 8));
+      await pool.fail(TOLD);
+      await pool.succeedAll();
+      expect(metrics.last('source_hosts_paused')).toBe(1);
+      await clock.advance(61_000);
+      expect(metrics.last('source_hosts_paused')).toBe(0);
+      while (pool.running.length > 0) {
+        await pool.succeedAll();
+        await clock.advance(2_000);
+      }
+    });
+
     it('holds no tasks back without bound: past 256 the batch is left unread', async () => {
       const source = add(new Source('a', 1_000));
       await pool.fail(TOLD);

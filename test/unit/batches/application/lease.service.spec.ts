@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { LeaseService, type RenewOutcome } from '../../../../src/batches/application/lease.service.js';
 import type { Lease } from '../../../../src/batches/domain/batch.entity.js';
-import { aBatch, aState, leaseOf, RESULT_KEYS } from '../../../support/builders.js';
+import { aBatch, aState, leaseOf, RESULT_KEYS, NOTHING_IN_HAND } from '../../../support/builders.js';
 import { Gate } from '../../../support/fakes/gate.js';
 import { InMemoryBatchRepository } from '../../../support/fakes/in-memory-batch-repository.js';
 import { newClock, onEachClock } from '../../../support/each-clock.js';
@@ -21,7 +21,7 @@ beforeEach(() => {
 });
 
 const WRITES: [string, string, (service: LeaseService, lease: Lease) => Promise<RenewOutcome>][] = [
-  ['a checkpoint', 'checkpoint', (service, lease) => service.checkpoint(lease, 1, aState([0]), true)],
+  ['a checkpoint', 'checkpoint', (service, lease) => service.checkpoint(lease, 1, aState([0]), true, NOTHING_IN_HAND)],
   ['an end', 'endBatch', (service, lease) => service.end(lease, 1, aState([0, 1, 2, 3, 4]), RESULT_KEYS)],
   ['a release', 'release', (service, lease) => service.release(lease)],
 ];

@@ -2,7 +2,7 @@ import { beforeEach, expect, it, jest } from '@jest/globals';
 import type { BatchQueuePort } from '../../../../src/batches/application/batch-queue.port.js';
 import type { BatchEntity } from '../../../../src/batches/domain/batch.entity.js';
 import { Checkpoint } from '../../../../src/batches/domain/checkpoint.js';
-import { aBatch, aState, leaseOf } from '../../../support/builders.js';
+import { aBatch, aState, leaseOf, NOTHING_IN_HAND } from '../../../support/builders.js';
 import { newClock, onEachClock } from '../../../support/each-clock.js';
 import { aReclaimWorld, aHopeless, aSilent, MAX_ATTEMPTS, RECLAIM_INTERVAL_MS } from '../../../support/reclaimer.js';
 
@@ -215,7 +215,7 @@ onEachClock('attempts', () => {
     for (let death = 0; death <= MAX_ATTEMPTS + 4; death++) {
       await w.batches.claim({ jobId: 'job-1', batchNo: 0, run: 1 }, { claimId: `claim-${death}`, lockedBy: 'the next' });
       const row = w.batches.get(0);
-      await w.batches.checkpoint(leaseOf(row), 1, new Checkpoint(5, row).whole(), true);
+      await w.batches.checkpoint(leaseOf(row), 1, new Checkpoint(5, row).whole(), true, NOTHING_IN_HAND);
       await me.turns(9);
     }
     expect(w.batches.get(0)).toMatchObject({ status: 'dead', lockToken: MAX_ATTEMPTS + 5, failed: 5 });

@@ -1,5 +1,5 @@
 import { beforeEach, expect, it } from '@jest/globals';
-import { aBatch, aState, leaseOf } from '../../../support/builders.js';
+import { aBatch, aState, leaseOf, NOTHING_IN_HAND } from '../../../support/builders.js';
 import { deferred } from '../../../support/deferred.js';
 import { HAIR_MS, onEachClock } from '../../../support/each-clock.js';
 import { settled } from '../../../support/fake-clock.js';
@@ -30,7 +30,7 @@ onEachClock('Self-doubt: no turn after an own late turn or a failed own write: a
   });
 
   it('takes none in a turn after its own last lease write failed, until one gets through', async () => {
-    const beat = (seq: number) => me.leases.checkpoint(leaseOf(w.batches.get(1)), seq, aState([]), false);
+    const beat = (seq: number) => me.leases.checkpoint(leaseOf(w.batches.get(1)), seq, aState([]), false, NOTHING_IN_HAND);
     await me.watch(aSilent(), aBatch({ batchNo: 1, status: 'running', lockToken: 1, lockedBy: 'me' }));
     w.gate.next('checkpoint', 'unavailable', 'unavailable');
     for (const seq of [1, 2]) {
@@ -60,7 +60,7 @@ onEachClock('Self-doubt: no turn after an own late turn or a failed own write: a
   it('costs one turn a process that has no batch in hand any more: no write of its own could clear it', async () => {
     await me.watch(aSilent());
     w.gate.next('checkpoint', 'unavailable');
-    await me.leases.checkpoint({ ...leaseOf(aBatch()), batchNo: 1 }, 1, aState([]), false);
+    await me.leases.checkpoint({ ...leaseOf(aBatch()), batchNo: 1 }, 1, aState([]), false, NOTHING_IN_HAND);
     await expect(me.nextTurn()).resolves.toMatchObject({ requeued: 0, doubted: true });
     await expect(me.nextTurn()).resolves.toMatchObject({ requeued: 1, doubted: false });
   });

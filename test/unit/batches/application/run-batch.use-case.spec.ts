@@ -50,6 +50,20 @@ onEachClock('Message deleted after the claim, claimed or not', () => {
   });
 });
 
+it('A header of the file stands in for that of the job, whatever their case', async () => {
+  w = aBatchWorld((segment) => ({
+    ...segment,
+    headers: { Authorization: 'of the job', 'X-Tenant': 'of the job' },
+    tasks: segment.tasks.map((task, position) => (position === 0 ? { ...task, headers: { authorization: 'of the file' } } : task)),
+  }));
+  me = w.process();
+  await me.begin();
+  expect(me.pool.started.slice(0, 2).map(({ headers }) => headers)).toEqual([
+    { authorization: 'of the file', 'X-Tenant': 'of the job' },
+    { Authorization: 'of the job', 'X-Tenant': 'of the job' },
+  ]);
+});
+
 onEachClock('the end of a batch', () => {
   it('ends the job when its counts add up, and leaves nothing running', async () => {
     const { run } = await me.begin();

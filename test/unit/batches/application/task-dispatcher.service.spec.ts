@@ -276,6 +276,38 @@ onEachClock('the dispatcher', (newClock) => {
     const source = add(new Source('a', 1));
     pool.progress(1_000);
     expect(source.progressed).toBe(1);
+    expect([...source.inHand]).toEqual([[0, 1_000]]);
+  });
+
+  describe('bytes_total', () => {
+    const total = () => metrics.total('bytes_total');
+
+    it('grows while files arrive, and counts none of their bytes twice', async () => {
+      add(new Source('a', 2));
+      pool.progress(4);
+      expect(total()).toBe(8);
+      pool.progress(9);
+      await pool.succeed();
+      await pool.succeed();
+      expect(total()).toBe(20);
+    });
+
+    it('counts a file once that begins anew, or is begun by its next holder', async () => {
+      const lost = add(new Source('a', 1));
+      pool.progress(6);
+      await pool.fail({ ...SLOW, bytesProcessed: 6 });
+      expect(lost.inHand.size).toBe(0);
+      await clock.advance(1_000);
+      pool.progress(4);
+      expect(total()).toBe(6);
+      lost.abort.abort();
+      await settled();
+      add(new Source('a', 1));
+      pool.progress(8);
+      expect(total()).toBe(8);
+      await pool.succeed();
+      expect(total()).toBe(10);
+    });
   });
 
   describe('signs of work', () => {

@@ -117,6 +117,19 @@ onEachClock('two expanders with other batch sizes', () => {
   });
 });
 
+it('says in the log for which host its list waits, and until when', async () => {
+  const spool = i.manifest.spool.bind(i.manifest);
+  i.manifest.spool = (request, reading) => {
+    reading.onProgress({ host: 'h.test', forMs: 300_000 });
+    reading.onProgress();
+    return spool(request, reading);
+  };
+  await expand();
+  const [line, ...others] = i.logger.events.filter(({ message }) => message.startsWith('The host of a list asks for patience'));
+  expect(line?.fields).toEqual({ jobId: 'job-1', host: 'h.test', until: '2026-01-01T00:05:00.000Z', forS: 300 });
+  expect(others).toEqual([]);
+});
+
 onEachClock('an expansion that is not wanted any more', () => {
   it('stops quietly when the job was cancelled while the manifest was read', async () => {
     i.gate.next('recordPlan', () => void i.jobs.put(aJobWithoutPlan({ status: 'CANCELLED' })));

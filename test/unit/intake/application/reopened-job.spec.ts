@@ -1,6 +1,6 @@
 import { beforeEach, expect, it } from '@jest/globals';
 import type { ExportJobEntity } from '../../../../src/export-jobs/domain/export-job.entity.js';
-import { aNewBatch, aState, leaseOf, RESULT_KEYS, TOKEN } from '../../../support/builders.js';
+import { aNewBatch, aState, leaseOf, RESULT_KEYS, TOKEN, NOTHING_IN_HAND } from '../../../support/builders.js';
 import { deferred } from '../../../support/deferred.js';
 import { onEachClock } from '../../../support/each-clock.js';
 import { settled } from '../../../support/fake-clock.js';
@@ -275,7 +275,7 @@ onEachClock('a late canceller of the former run', () => {
 onEachClock('a holder of the former run that does not know yet', () => {
   it('has its last checkpoint between the reopening and the move taken over, and nothing is fetched again', async () => {
     const { lease } = await cancelled({ batchesToo: false });
-    w.gate.next('move', () => void w.batches.checkpoint(lease, 9, aState([0, 1, 3]), true));
+    w.gate.next('move', () => void w.batches.checkpoint(lease, 9, aState([0, 1, 3]), true, NOTHING_IN_HAND));
     await w.take(SECOND);
     expect(w.batches.get(1)).toMatchObject({ status: 'queued', run: 2, completed: 3, lockToken: 2, reclaimMark: 3 });
     await expect(w.work()).resolves.toEqual(['file-10', 'file-11', 'file-7', 'file-9']);

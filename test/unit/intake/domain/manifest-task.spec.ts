@@ -131,6 +131,7 @@ describe('request headers', () => {
     [{ 'x-key': 'secret ぶ' }, 'a value of "x-key"'],
     [{ Range: 'bytes=0-1' }, 'holds "Range", which the download sets itself'],
     [{ Host: 'other' }, 'holds "Host"'],
+    [{ Authorization: 'secret 1', authorization: 'secret 2' }, '"Authorization" and "authorization", which are one header: keep one'],
     [{ 'x-key': 'secret'.repeat(2_000) }, '8192 characters'],
   ])('refuses %j without showing the value', (headers, reason) => {
     const problem = headersProblem(headers);
