@@ -27,6 +27,11 @@ export function isRejected(error: unknown): error is AppError {
   return error instanceof AppError && error.disposition === 'reject';
 }
 
+/** It is someone else's turn: nothing of ours has failed. */
+export function isYielded(error: unknown): boolean {
+  return error instanceof AppError && error.disposition === 'yield';
+}
+
 /** An error reduced to what may be logged: SDK and HTTP errors carry requests, and requests carry tokens. */
 export interface LoggableError {
   name: string;

@@ -5,7 +5,9 @@ export { Clock, expiryS, SystemClock, type MonotonicMs } from './clock.js';
 export { endProcess } from './end-process.js';
 export {
   AppError,
+  isForeseen,
   isRejected,
+  isYielded,
   maskToken,
   maskUrl,
   retryMessage,
