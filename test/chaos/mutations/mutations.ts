@@ -6,6 +6,7 @@ import { DEPENDENCY_MUTATIONS } from './rules/dependencies.js';
 import { FINISHING_MUTATIONS } from './rules/finishing.js';
 import { FLEET_MUTATIONS } from './rules/fleet.js';
 import { INTAKE_MUTATIONS } from './rules/intake.js';
+import { LOG_LINE_MUTATIONS } from './rules/log-lines.js';
 import { RECLAIM_MUTATIONS } from './rules/reclaim.js';
 import { REOPENING_MUTATIONS } from './rules/reopening.js';
 import { REPAIR_MUTATIONS } from './rules/repair.js';
@@ -27,6 +28,7 @@ export const MUTATIONS: readonly Mutation[] = [
   ...TRANSFER_MUTATIONS,
   ...CLOCK_MUTATIONS,
   ...WINDOW_MUTATIONS,
+  ...LOG_LINE_MUTATIONS,
   ...SHUTDOWN_MUTATIONS,
   ...DEPENDENCY_MUTATIONS,
 ];
