@@ -1,9 +1,9 @@
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import { AppModule } from './app.module.js';
-import { CONFIGURATION, ConfigurationError, EXIT_CONFIGURATION, type Configuration } from './config/index.js';
-import { AWS_UNUSABLE, captureLibraryOutput, Lifecycle, NestLogger } from './platform/index.js';
-import { AppError, AppLogger, toLoggable } from './shared/index.js';
+import { CONFIGURATION, ConfigurationError, EXIT_CONFIGURATION, serviceFacts, type Configuration } from './config/index.js';
+import { AWS_UNUSABLE, captureLibraryOutput, Lifecycle, NestLogger, StandstillWatch } from './platform/index.js';
+import { AppError, AppLogger, Clock, toLoggable } from './shared/index.js';
 
 /**
  * Threads of libuv's pool, which files, zlib and `dns.lookup` share over all our threads. It has half of them at look-ups at most, and nothing ends one:
@@ -18,7 +18,8 @@ export async function serve(): Promise<void> {
   const logger = app.get(AppLogger);
   captureLibraryOutput(logger);
   app.useLogger(new NestLogger(logger));
-  const { http } = app.get<Configuration>(CONFIGURATION);
+  const configuration = app.get<Configuration>(CONFIGURATION);
+  const { http } = configuration;
   const lifecycle = app.get(Lifecycle);
   lifecycle.register('http', {
     start: async () => {
@@ -27,9 +28,12 @@ export async function serve(): Promise<void> {
     },
     stop: () => app.close(),
   });
+  const standstills = new StandstillWatch(app.get(Clock), logger);
+  standstills.start();
+  lifecycle.onClose(() => standstills.stop());
   lifecycle.handleSignals(process, (code) => process.exit(code));
   try {
-    await lifecycle.start();
+    await lifecycle.start(serviceFacts(configuration));
   } catch (error) {
     logger.error('Service could not start', { error: toLoggable(error) });
     process.exit(error instanceof AppError && error.code === AWS_UNUSABLE ? EXIT_CONFIGURATION : 1);

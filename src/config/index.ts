@@ -3,3 +3,4 @@ export const CONFIGURATION = Symbol('CONFIGURATION');
 export { ConfigurationError, EXIT_CONFIGURATION, loadConfiguration, type Configuration } from './configuration.js';
 export { stallTimeoutProblem } from './validation.schema.js';
 export { packageVersion } from './package-version.js';
+export { serviceFacts } from './service-facts.js';

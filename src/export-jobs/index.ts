@@ -30,6 +30,7 @@ export {
   type ExpansionPlan,
   type ExportJobEntity,
   type FailureTolerance,
+  type Callback,
   type JobError,
   type ResultsNotWritten,
 } from './domain/export-job.entity.js';

@@ -6,3 +6,4 @@ export { LoopDelay } from './loop-delay.js';
 export { NestLogger, PinoLoggerService } from './pino-logger.service.js';
 export { PlatformModule } from './platform.module.js';
 export { PromMetricsService } from './prom-metrics.service.js';
+export { StandstillWatch } from './standstill-watch.js';

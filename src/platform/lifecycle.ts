@@ -1,4 +1,4 @@
-import { AppLogger, Clock, RepeatedSignal, toLoggable, type MonotonicMs } from '../shared/index.js';
+import { AppLogger, Clock, RepeatedSignal, toLoggable, type LogFields, type MonotonicMs } from '../shared/index.js';
 
 /** The order in which parts start; they stop in the reverse order, once the work in hand has been drained. */
 const START_ORDER = [
@@ -78,8 +78,11 @@ export class Lifecycle {
     return this.state === 'ready' ? 'ready' : 'draining';
   }
 
-  /** @throws what the failing part threw, after the parts that had started were stopped again. */
-  async start(): Promise<void> {
+  /**
+   * @param facts of the service, for its line in the log
+   * @throws what the failing part threw, after the parts that had started were stopped again
+   */
+  async start(facts: LogFields = {}): Promise<void> {
     if (this.state !== 'new') return;
     this.state = 'starting';
     try {
@@ -94,7 +97,7 @@ export class Lifecycle {
     }
     if (this.stoppedWhileStarting) return;
     this.state = 'ready';
-    this.logger.info('Service started', { startMs: Math.round(performance.now()) });
+    this.logger.info('Service started', { ...facts, startMs: Math.round(performance.now()) });
   }
 
   /** A signal came: its shutdown is under way, and what fails to start now is its doing. */

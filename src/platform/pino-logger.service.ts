@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { pino, type Logger } from 'pino';
-import { AppLogger, withoutSecrets, type LogFields } from '../shared/index.js';
+import { AppLogger, retryMessage, withoutSecrets, type Clock, type LogFields } from '../shared/index.js';
+import { EqualLines } from './equal-lines.js';
 
 /** Fields that never reach a log, whoever passes them. */
 const SECRET_FIELDS = ['taskToken', 'token', 'headers', 'authorization', 'body', 'receiptHandle', 'cookie'];
@@ -8,11 +9,14 @@ const SECRET_FIELDS = ['taskToken', 'token', 'headers', 'authorization', 'body',
 /** pino JSON, one event a line, on standard output. */
 @Injectable()
 export class PinoLoggerService extends AppLogger {
-  private constructor(private readonly logger: Logger) {
+  private constructor(
+    private readonly logger: Logger,
+    private readonly equalLines: EqualLines,
+  ) {
     super();
   }
 
-  static create(settings: { level: string; coordinatorId: string }): PinoLoggerService {
+  static create(settings: { level: string; coordinatorId: string }, clock: Clock): PinoLoggerService {
     return new PinoLoggerService(
       pino({
         level: settings.level,
@@ -21,6 +25,7 @@ export class PinoLoggerService extends AppLogger {
         formatters: { level: (label) => ({ level: label }) },
         redact: { paths: SECRET_FIELDS.flatMap((field) => [field, `*.${field}`]), censor: '[redacted]' },
       }),
+      new EqualLines(clock),
     );
   }
 
@@ -40,8 +45,14 @@ export class PinoLoggerService extends AppLogger {
     this.logger.error(fields, message);
   }
 
+  /** `heldBack`: so many that read the same were not written since the last one was. */
+  override retrying(during: string, error: unknown, fields: LogFields = {}): void {
+    const heldBack = this.equalLines.pass(retryMessage(during, error));
+    if (heldBack !== undefined) super.retrying(during, error, heldBack === 0 ? fields : { ...fields, heldBack });
+  }
+
   child(fields: LogFields): AppLogger {
-    return new PinoLoggerService(this.logger.child(fields));
+    return new PinoLoggerService(this.logger.child(fields), this.equalLines);
   }
 }
 

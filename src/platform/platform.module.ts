@@ -16,9 +16,9 @@ import { PromMetricsService } from './prom-metrics.service.js';
     { provide: Clock, useClass: SystemClock },
     {
       provide: AppLogger,
-      inject: [CONFIGURATION],
-      useFactory: (configuration: Configuration) =>
-        PinoLoggerService.create({ level: configuration.logLevel, coordinatorId: configuration.coordinatorId }),
+      inject: [CONFIGURATION, Clock],
+      useFactory: (configuration: Configuration, clock: Clock) =>
+        PinoLoggerService.create({ level: configuration.logLevel, coordinatorId: configuration.coordinatorId }, clock),
     },
     { provide: PromMetricsService, useFactory: () => new PromMetricsService() },
     { provide: Metrics, useExisting: PromMetricsService },

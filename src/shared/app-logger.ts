@@ -1,3 +1,5 @@
+import { isForeseen, retryMessage, toLoggable } from './errors.js';
+
 /** Fields of a log event: `jobId batchNo taskId coordinatorId attempt` and plain values. Never a token, a body, or a URL with its query. */
 export type LogFields = Record<string, unknown>;
 
@@ -7,6 +9,16 @@ export abstract class AppLogger {
   abstract info(message: string, fields?: LogFields): void;
   abstract warn(message: string, fields?: LogFields): void;
   abstract error(message: string, fields?: LogFields): void;
+
+  /**
+   * A call has failed and is made again. An outage fails hundreds of calls alike, so of those that read the same the service's logger
+   * writes one every 10 s. An error that is neither AWS's nor one of ours is a mistake in the code: a person must look.
+   * @param during what the call was for
+   */
+  retrying(during: string, error: unknown, fields: LogFields = {}): void {
+    this[isForeseen(error) ? 'warn' : 'error'](retryMessage(during, error), { during, ...fields, error: toLoggable(error) });
+  }
+
   /** A logger whose every event carries these fields too. */
   abstract child(fields: LogFields): AppLogger;
 }

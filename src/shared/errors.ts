@@ -1,3 +1,5 @@
+import { withoutUndefined } from './without-undefined.js';
+
 /**
  * What the catcher should do:
  * - `retry`: the same call may succeed later
@@ -25,27 +27,69 @@ export function isRejected(error: unknown): error is AppError {
   return error instanceof AppError && error.disposition === 'reject';
 }
 
+/** It is someone else's turn: nothing of ours has failed. */
+export function isYielded(error: unknown): boolean {
+  return error instanceof AppError && error.disposition === 'yield';
+}
+
 /** An error reduced to what may be logged: SDK and HTTP errors carry requests, and requests carry tokens. */
 export interface LoggableError {
   name: string;
   message: string;
   code?: string;
-  /** Of AWS, whose call it was. */
+  /** Of AWS, whose call it was; of the error itself or of what caused it. */
   service?: string;
+  /** The call, as AWS names it: `UpdateItem`. */
+  operation?: string;
+  /** The table, the queue or the bucket. */
+  resource?: string;
 }
 
 const MAX_MESSAGE = 500;
+const MAX_CAUSES = 5;
 
 export function toLoggable(error: unknown): LoggableError {
   if (!(error instanceof Error)) return { name: 'NonError', message: typeof error };
   const code = textOf(error, 'code');
-  const service = textOf(error, 'awsService');
   return {
     name: NAMELESS.has(error.name) ? (code ?? error.name) : error.name,
     message: withoutSecrets(messageOf(error)).slice(0, MAX_MESSAGE),
     ...(code === undefined ? {} : { code }),
-    ...(service === undefined ? {} : { service }),
+    ...awsCallOf(causesOf(error).find(isOfAws)),
   };
+}
+
+/**
+ * What a log line says of a call that failed and is made again: "DynamoDB UpdateItem on export-jobs failed (InternalServerError); retrying".
+ * @param during what the call was for, which stands in for it when it was none of AWS's
+ */
+export function retryMessage(during: string, error: unknown): string {
+  const failed = causesOf(error).find(isOfAws) ?? error;
+  const { name, code = name, service, operation, resource } = toLoggable(failed);
+  const call = service === undefined ? during : `${service}${operation === undefined ? '' : ` ${operation}`}`;
+  return `${call}${resource === undefined ? '' : ` on ${resource}`} failed (${code}); retrying`;
+}
+
+/** Whether AWS, or our own code, has thrown it on purpose. */
+export function isForeseen(error: unknown): boolean {
+  return causesOf(error).some((cause) => cause instanceof AppError || isOfAws(cause));
+}
+
+/** The error, what caused it, and so on. */
+function causesOf(error: unknown): Error[] {
+  const chain: Error[] = [];
+  for (let next = error; next instanceof Error && chain.length < MAX_CAUSES; next = next.cause) chain.push(next);
+  return chain;
+}
+
+function isOfAws(error: Error): boolean {
+  return textOf(error, 'awsService') !== undefined;
+}
+
+function awsCallOf(error: Error | undefined): { service?: string; operation?: string; resource?: string } {
+  if (error === undefined) return {};
+  const call = { service: textOf(error, 'awsService'), operation: textOf(error, 'awsOperation'), resource: textOf(error, 'awsResource') };
+  return withoutUndefined<ReturnType<typeof awsCallOf>>(call);
 }
 
 /** What Node calls an error of a connection; what it is stands in its code, such as ECONNREFUSED. */

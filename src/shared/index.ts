@@ -3,7 +3,19 @@ export { chunksOf } from './chunks.js';
 export { CHECKSUM_ALGORITHMS, parseChecksum, type Checksum, type ChecksumAlgorithm, type ParsedChecksum } from './checksum.js';
 export { Clock, expiryS, isoIn, SystemClock, type MonotonicMs } from './clock.js';
 export { endProcess } from './end-process.js';
-export { AppError, isRejected, maskToken, maskUrl, toLoggable, withoutSecrets, type Disposition, type LoggableError } from './errors.js';
+export {
+  AppError,
+  isForeseen,
+  isRejected,
+  isYielded,
+  maskToken,
+  maskUrl,
+  retryMessage,
+  toLoggable,
+  withoutSecrets,
+  type Disposition,
+  type LoggableError,
+} from './errors.js';
 export { hostOf } from './host-of.js';
 export { canonicalJson, hash32, newId, sha256Hex } from './ids.js';
 export { AppLogger, type LogFields } from './app-logger.js';

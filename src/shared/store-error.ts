@@ -12,6 +12,10 @@ export interface StoreCall {
 export class StoreError extends AppError {
   readonly call: StoreCall;
   readonly mayPass: boolean;
+  /** As every error of AWS says it. */
+  readonly awsService = 'S3';
+  readonly awsOperation: string;
+  readonly awsResource: string;
 
   constructor(call: StoreCall, code: string, options: { mayPass: boolean; cause?: unknown }) {
     const { bucket, key, permission } = call;
@@ -21,6 +25,8 @@ export class StoreError extends AppError {
     });
     this.name = 'StoreError';
     this.call = call;
+    this.awsOperation = permission.replace('s3:', '');
+    this.awsResource = bucket;
     this.mayPass = options.mayPass;
   }
 }

@@ -62,7 +62,7 @@ export function reclaims({ coordinators, processes }: World): { all: number; ofH
   const healthy = new Set(processes.map(({ coordinatorId }) => coordinatorId).filter((id) => !disturbed.has(id)));
   const events = processes.flatMap((service) => service.events());
   const leaseOf = (holder: unknown, { jobId, batchNo }: LogEvent) => JSON.stringify([holder, jobId, batchNo]);
-  const letGo = events.filter(({ msg }) => msg.startsWith('Batch given up: its lease')).map((event) => leaseOf(event.coordinatorId, event));
+  const letGo = events.filter(({ msg }) => msg.startsWith('Batch let go: its lease')).map((event) => leaseOf(event.coordinatorId, event));
   const taken = events.filter(({ msg }) => msg.startsWith('Batch reclaimed'));
   const kept = taken.filter((event) => healthy.has(event.lockedBy) && !letGo.includes(leaseOf(event.lockedBy, event)));
   return { all: taken.length, ofHealthy: kept.length };

@@ -38,7 +38,7 @@ describe('task heartbeats', () => {
     const execution = await fixture.ended(arn);
     gate.resolve();
     expect(execution.status).toBe('FAILED');
-    expect(execution.error).toBe('States.Timeout');
+    expect(execution.error).toBe('ExportTimedOut');
     expect(tokenRecord()).toMatchObject({ closed: 'timeout', heartbeats: [] });
   });
 

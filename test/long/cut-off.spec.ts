@@ -62,7 +62,7 @@ describe('a holder that is cut off from the tables, alone', () => {
     await eventually(() => allAreHeldBy('other'));
     const reclaimed = await fixture.batchRows(job.jobId);
     for (const { lastError } of reclaimed) expect(lastError).toContain('held by cut-off');
-    expect(holder.said('Batch given up: its lease could not be renewed in time')).toBe(true);
+    expect(holder.said('Batch let go: its lease could not be renewed in time')).toBe(true);
 
     job.open();
     await expectWholeJob(fixture, job);

@@ -207,7 +207,11 @@ const RULES: Record<string, Rule[]> = {
     ['knows its exceptions', `${UNIT}source-guard.spec.ts`, 'let a listed range be connected to, and nothing beside it'],
     ['lets no other scheme and no credentials pass', `${UNIT}source-guard.spec.ts`, 'https://user:password@example.com/'],
     ['keeps to the ports it is told', `${UNIT}source-guard.spec.ts`, 'is any port, or one of the listed'],
-    ['does not tell what an address answered', `${INTEGRATION}transfer.spec.ts`, 'says that nobody listens, and not where'],
+    [
+      'does not tell what an address answered',
+      `${INTEGRATION}transfer.spec.ts`,
+      'says of which host nobody listens, and not to which address it led',
+    ],
   ],
   'a checksum': [
     [

@@ -44,7 +44,10 @@ export abstract class BatchFilesPort {
   abstract loadSegment(bucket: string, segmentKey: string, signal: AbortSignal): Promise<Segment>;
   /** What can be known of a task that an earlier holder brought: the object in S3 tells, if it is still there. */
   abstract describeDone(segment: Segment, position: number): Promise<TaskResult>;
-  /** Both files, always, one line per task in order; `fence` (the lockToken) keeps a late holder's files apart. */
+  /**
+   * Both files, always, one line per task in order.
+   * @param at `fence`, a holder's lockToken or the reclaimId of whoever gives the batch up, keeps a late holder's files apart
+   */
   abstract writeResults(
     at: { bucket: string; prefix: string; jobId: string; batchNo: number; fence: string },
     segment: Segment,

@@ -5,7 +5,7 @@ import {
   type CompleteJobUseCase,
   type ExportJobEntity,
 } from '../../export-jobs/index.js';
-import { toLoggable, type AppError, type AppLogger } from '../../shared/index.js';
+import { type AppError, type AppLogger } from '../../shared/index.js';
 
 /**
  * No holder could ever bring this batch to its end: its job ends at once and says why, rather than after everyone's tries and without a
@@ -20,7 +20,7 @@ export function endJobOfBatch(
   const isStill = (job: ExportJobEntity): boolean => isCounting(job.status) && job.run === run;
   const end = error.code === DESTINATION_REFUSED ? refuse : stall;
   end(services, batch, error, isStill).catch((failure: unknown) =>
-    services.logger.warn('A job whose batch cannot end could not be ended yet', { jobId, batchNo, error: toLoggable(failure) }),
+    services.logger.retrying('the end of a job whose batch cannot end', failure, { jobId, batchNo, next: 'the batch comes again' }),
   );
 }
 

@@ -184,7 +184,7 @@ export class ReclaimStaleBatchesUseCase {
       this.failed.add(nameOfBatch(batch));
       this.count(batch, turn, 'failed');
       const { jobId, batchNo } = batch;
-      this.logger.error('A stale batch could not be reclaimed; the next turn tries again', { jobId, batchNo, error: toLoggable(error) });
+      this.logger.retrying('the reclaim of a stale batch', error, { jobId, batchNo, next: 'the next turn tries again' });
     }
   }
 
@@ -214,7 +214,16 @@ export class ReclaimStaleBatchesUseCase {
         return this.logger.info('Batch reclaimed: requeued', { jobId, batchNo, lockedBy, lockToken, attempts: outcome.record.attempt });
       case 'given-up':
         this.count(batch, turn, 'given-up');
-        return this.logger.warn('Batch reclaimed: given up', { jobId, batchNo, lockedBy, lockToken, attempts: outcome.record.attempt });
+        return this.logger.error(
+          'Batch given up: it was taken over too often without progress, and its files that are left fail (RECLAIMED_TTL)',
+          {
+            jobId,
+            batchNo,
+            lockedBy,
+            lockToken,
+            attempts: outcome.record.attempt,
+          },
+        );
       default:
         return outcome satisfies never;
     }

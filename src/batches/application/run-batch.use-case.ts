@@ -261,7 +261,7 @@ export class RunBatchUseCase {
           return { done: true, value: await attempt() };
         } catch (error) {
           if (isRejected(error)) throw error;
-          this.logger.warn('A step of a batch failed; it is tried again', { jobId, batchNo, error: toLoggable(error) });
+          this.logger.retrying('a step of a batch', error, { jobId, batchNo });
           return { done: false };
         }
       },

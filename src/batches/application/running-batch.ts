@@ -192,8 +192,9 @@ export class RunningBatch {
       if (this.wake.signal.aborted || this.isGone) return;
     }
     if (this.stopReason !== undefined) return;
-    this.services.logger.warn('Batch given up: its lease could not be renewed in time', {
+    this.services.logger.warn('Batch let go: its lease could not be renewed in time', {
       ...this.fields(),
+      next: 'another coordinator takes it over from its checkpoint once the lease has run out',
       ...(this.lastCause === undefined ? {} : { error: toLoggable(this.lastCause) }),
     });
     this.stop('fenced');
@@ -220,10 +221,7 @@ export class RunningBatch {
       const job = await this.services.jobs.find(jobId);
       if (job === undefined || !isCounting(job.status) || job.run !== run) this.stop('job-over');
     } catch (error) {
-      this.services.logger.warn('Counters of a job could not be brought up; the next batch heartbeat tries again', {
-        ...this.fields(),
-        error: toLoggable(error),
-      });
+      this.services.logger.retrying('the counters of a job', error, { ...this.fields(), next: 'the next batch heartbeat tries again' });
     }
   }
 

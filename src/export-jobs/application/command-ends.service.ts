@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { AppLogger, Metrics, toLoggable } from '../../shared/index.js';
+import { AppLogger, Metrics } from '../../shared/index.js';
 import { isTerminal, type ExportJobEntity } from '../domain/export-job.entity.js';
 import { JobStateRepositoryPort } from './job-state-repository.port.js';
 import { reportEnd } from './report-end.js';
@@ -39,10 +39,7 @@ export class CommandEndsService {
       for (const job of await this.jobs.findMany(jobIds)) await this.count(job);
     } catch (error) {
       this.again(jobIds);
-      this.logger.warn('Jobs that have ended could not be read; the next look tries again', {
-        jobs: jobIds.length,
-        error: toLoggable(error),
-      });
+      this.logger.retrying('the ends that commands wrote', error, { jobs: jobIds.length, next: 'the next look tries again' });
     }
   }
 

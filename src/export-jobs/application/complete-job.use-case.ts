@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { AppLogger, Clock, fullJitterMs, Metrics, newId, toLoggable, type LogFields, type MonotonicMs } from '../../shared/index.js';
+import { AppLogger, Clock, fullJitterMs, Metrics, newId, type LogFields, type MonotonicMs } from '../../shared/index.js';
 import { FINALIZING_STUCK_MS } from '../domain/decide-heartbeat.js';
 import { isTerminal, type ExportJobEntity, type JobError, type JobOutcome } from '../domain/export-job.entity.js';
 import { JobStateVO } from '../domain/job-state.vo.js';
@@ -110,7 +110,7 @@ export class CompleteJobUseCase {
   /** Begins or joins a finish and does not wait for it: Step Functions, or the key of a state machine, may keep it for hours. */
   help(jobId: string): void {
     this.complete(jobId).catch((error: unknown) =>
-      this.logger.warn('Job could not be finished by the way; the orchestrator tries again', { jobId, error: toLoggable(error) }),
+      this.logger.retrying('the end of a job', error, { jobId, next: 'the orchestrator tries again' }),
     );
   }
 

@@ -1,4 +1,4 @@
-import { chunksOf, retryUntil, toLoggable, type AppLogger, type Clock, type Metrics } from '../../shared/index.js';
+import { chunksOf, retryUntil, type AppLogger, type Clock, type Metrics } from '../../shared/index.js';
 import { failureAnswer, summarize, type FailedTask } from '../domain/answer.js';
 import type { Callback, ExportJobEntity, JobOutcome } from '../domain/export-job.entity.js';
 import type { FinishLease } from './finish-lease.js';
@@ -65,11 +65,7 @@ export class FinishJob {
           await end();
           return { done: true, value: true };
         } catch (error) {
-          logger.warn('The end of a job that is answered cannot be written yet; it is tried again', {
-            jobId,
-            attempt,
-            error: toLoggable(error),
-          });
+          logger.retrying('the end of a job that is answered', error, { jobId, attempt });
           return { done: false };
         }
       },

@@ -1,4 +1,4 @@
-import { toLoggable, type AppLogger, type Clock, type MonotonicMs } from '../../shared/index.js';
+import { type AppLogger, type Clock, type MonotonicMs } from '../../shared/index.js';
 import type { ExportJobEntity } from '../domain/export-job.entity.js';
 import type { JobStateRepositoryPort } from './job-state-repository.port.js';
 
@@ -76,7 +76,7 @@ export class FinishLease {
         await this.renew();
         waitMs = RENEW_AFTER_MS;
       } catch (error) {
-        logger.warn('The lease of a finish could not be renewed; it is tried again', { jobId: this.jobId, error: toLoggable(error) });
+        logger.retrying('the lease of a finish', error, { jobId: this.jobId });
         waitMs = RENEW_AGAIN_MS;
       }
     }

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { AppLogger, Semaphore, toLoggable } from '../../shared/index.js';
+import { AppLogger, Semaphore } from '../../shared/index.js';
 import type { ExportJobEntity } from '../domain/export-job.entity.js';
 import { CommandEndsService } from './command-ends.service.js';
 import { CompleteJobUseCase } from './complete-job.use-case.js';
@@ -79,7 +79,7 @@ export class JobCareService {
     if (this.inCare.has(jobId)) return false;
     const care = work()
       .catch((error: unknown) =>
-        this.logger.error('Job could not be finished or repaired; the next turn tries again', { jobId, error: toLoggable(error) }),
+        this.logger.retrying('the end or the repair of a job', error, { jobId, next: 'the next turn tries again' }),
       )
       .then(() => void this.inCare.delete(jobId));
     this.inCare.set(jobId, care);

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { AppLogger, Clock, Metrics, toLoggable, type MonotonicMs } from '../../shared/index.js';
+import { AppLogger, Clock, Metrics, type MonotonicMs } from '../../shared/index.js';
 import type { RepairLimits } from '../domain/decide-heartbeat.js';
 import { decideRepair, type BatchSign } from '../domain/decide-repair.js';
 import { isDue } from '../domain/decide-send.js';
@@ -120,7 +120,7 @@ export class RepairJobUseCase {
     try {
       return await work();
     } catch (error) {
-      this.services.logger.warn('A step of a repair failed; the next look tries again', { jobId, error: toLoggable(error) });
+      this.services.logger.retrying('a step of a repair', error, { jobId, next: 'the next look tries again' });
       return undefined;
     }
   }

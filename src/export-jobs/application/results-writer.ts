@@ -1,4 +1,4 @@
-import { Semaphore, StoreError, toLoggable, type AppLogger, type Clock } from '../../shared/index.js';
+import { Semaphore, StoreError, type AppLogger, type Clock } from '../../shared/index.js';
 import type { FailedTask } from '../domain/answer.js';
 import type { ExportJobEntity, ResultsNotWritten } from '../domain/export-job.entity.js';
 import { manifestKey } from '../domain/export-layout.js';
@@ -70,7 +70,7 @@ export class ResultsWriter {
         if (signal.aborted) break;
         if (!(error instanceof StoreError)) throw error;
         last = error;
-        this.logger.warn('Results of a job could not be written yet', { jobId: job.jobId, tries, error: toLoggable(error) });
+        this.logger.retrying('the results of a job', error, { jobId: job.jobId, tries });
         if (!error.mayPass && ++refusals === REFUSED_TRIES) break;
         await this.clock.sleep(AGAIN_AFTER_MS * tries, signal);
       }

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { AppLogger, Clock, Metrics, retryUntil, type MonotonicMs } from '../../shared/index.js';
+import { AppError, AppLogger, Clock, Metrics, retryUntil, type MonotonicMs } from '../../shared/index.js';
 import type { Callback } from '../domain/export-job.entity.js';
 import { PERMISSIONS_NEEDED, StepFunctionsPort, type TokenAnswer } from './step-functions.port.js';
 
@@ -50,7 +50,7 @@ export class SettleTokenService {
             return { done: true, value: replyLost ? 'unknown' : 'gone' };
           case 'unavailable':
             replyLost ||= said.maybeApplied;
-            this.logger.warn('Task token could not be answered yet', { jobId, attempt, reason: said.reason });
+            this.logger.retrying('the answer to a task token', notAnswered(said.reason), { jobId, attempt });
             return { done: false };
           case 'not-allowed': {
             const { reason, detail } = said;
@@ -83,6 +83,10 @@ export class SettleTokenService {
     if (answer?.kind === 'success') return this.stepFunctions.sendSuccess(taskToken, answer.output);
     return this.stepFunctions.sendFailure(taskToken, answer);
   }
+}
+
+function notAnswered(reason: string): AppError {
+  return new AppError(reason, 'Step Functions could not be asked, or did not take the answer now', { disposition: 'retry' });
 }
 
 /** The same answer with nothing in it that could be refused. */

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { AppLogger, toLoggable } from '../../shared/index.js';
+import { AppLogger } from '../../shared/index.js';
 import { decideSend, hasWaitingBatches, together } from '../domain/decide-send.js';
 import type { ExportJobEntity } from '../domain/export-job.entity.js';
 import { JobBatchesPort } from './job-batches.port.js';
@@ -48,7 +48,10 @@ export class TopUpJobUseCase {
       try {
         known = await this.fill(together(job, known));
       } catch (error) {
-        this.logger.warn('Messages of waiting batches could not be sent yet', { jobId, error: toLoggable(error) });
+        this.logger.retrying('the messages of waiting batches', error, {
+          jobId,
+          next: 'the next end of a batch, or the repair, sends them',
+        });
       }
     }
     // In the same breath as the look that found nobody waiting: who asks from now on begins anew.

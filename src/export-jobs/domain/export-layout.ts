@@ -24,7 +24,7 @@ export function segmentKey(prefix: string, batchNo: number): string {
   return `${prefix}${padded(batchNo)}.jsonl`;
 }
 
-/** `fence` is the writer's lockToken: a late holder's files are named by nobody. */
+/** @param fence the writer's lockToken, or the reclaimId of whoever gives the batch up: no row names the files of a late holder */
 export function batchResultKeys(
   destination: Destination,
   jobId: string,

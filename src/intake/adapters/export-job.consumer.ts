@@ -10,6 +10,7 @@ import type { DrainDeadlines, LifecyclePart } from '../../platform/index.js';
 import {
   askedOnce,
   handBack,
+  idsOf,
   PollLoop,
   resolveMaxReceiveCount,
   resolveVisibilityTimeoutS,
@@ -18,7 +19,7 @@ import {
   type SqsQueue,
   type VisibilityPort,
 } from '../../platform/sqs/index.js';
-import { AppError, retryUntil, toLoggable, type AppLogger, type Clock, type Metrics } from '../../shared/index.js';
+import { AppError, isYielded, toLoggable, type AppLogger, type Clock, type Metrics } from '../../shared/index.js';
 import { DESTINATION_MISSING, type AcceptJobUseCase } from '../application/accept-job.use-case.js';
 import type { ExpandJobUseCase } from '../application/expand-job.use-case.js';
 import { JobSetback } from '../application/job-setback.js';
@@ -27,6 +28,7 @@ import type { RejectMessageUseCase } from '../application/reject-message.use-cas
 import type { ExportRequest } from '../domain/export-request.js';
 import { parseExportJobMessage } from './export-job-message.schema.js';
 import type { JobHandOn } from './job-hand-on.js';
+import { answerOnLastReceive, isOf } from './last-receive.js';
 import { manifestReasons } from './manifest-reasons.js';
 import { resolveExportRequest, type RequestDefaults } from './resolve-export-request.js';
 
@@ -37,8 +39,6 @@ const MAX_ACCEPTED = 1_000;
 const MAX_ACCEPTED_BYTES = 64 * 1024 * 1024;
 /** After this receive a message is given up where the jobs queue has no redrive policy, or does not tell. */
 const ASSUMED_RECEIVES = 5;
-/** Between two tries to give a message up on its last receive. */
-const LAST_RECEIVE_BACKOFF = { baseMs: 1_000, capMs: 30_000 };
 /** The job can never run as it was sent. */
 const REJECTED = [MANIFEST_REJECTED, DESTINATION_MISSING, DESTINATION_REFUSED];
 /** A message that failed for our own reasons comes back after this, times the number of its receives. */
@@ -71,8 +71,8 @@ export interface ConsumerTools {
 /*
  * receive ─▶ held by a visibility heartbeat ─▶ parse ─▶ accept (first task heartbeat) ─▶ expand ─▶ delete
  *               │                                │                                           └─ list not opened for 5 s ─▶ copy to the queue ─▶ delete
- *               │                                ├─ unusable ─▶ token failed, copy to the dead-letter queue ─▶ delete
- *               │                                ├─ manifest at fault ─▶ job failed, copy ─▶ delete
+ *               │                                ├─ unusable ─▶ token failed; when nobody hears it a copy to the dead-letter queue ─▶ delete
+ *               │                                ├─ manifest at fault ─▶ job failed; the same ─▶ delete
  *               │                                └─ destination refuses for good ─▶ job failed ─▶ delete
  *               ├─ lost (someone else has it) ─▶ not deleted: whoever has it goes on where the row says
  *               ├─ its list or its bucket fails ─▶ comes back later; on the last receive the job fails with ExportIntakeFailed
@@ -134,22 +134,21 @@ export class ExportJobConsumer implements LifecyclePart {
 
   private async handle(message: ReceivedMessage, visibility: VisibilityHeartbeats): Promise<void> {
     const { receiptHandle, receivedAt, messageId } = message;
+    const who = () => ({ ...idsOf(message), messageId });
     const held = visibility.forMessage({ queueUrl: this.queue.url, receiptHandle, receivedAt, messageId });
     held.start();
     const signal = AbortSignal.any([held.signal, this.stopping.signal]);
     try {
       await this.process(message, signal);
       await held.stop();
-      if (held.error !== undefined)
-        return this.tools.logger.warn('Job message was lost while it was worked on; it is not deleted', { messageId });
+      if (held.error !== undefined) return this.tools.logger.warn('Job message was lost while it was worked on; it is not deleted', who());
       await this.queue.delete(receiptHandle);
     } catch (error) {
       const shuttingDown = this.stopping.signal.aborted;
       // What is handed back before our last poll has ended would go to that poll, and cost the message a receive.
       if (shuttingDown) await this.loop?.ended;
       await held.stop();
-      if (held.error !== undefined)
-        return this.tools.logger.warn('Job message was lost while it was worked on: another has it', { messageId });
+      if (held.error !== undefined) return this.tools.logger.warn('Job message was lost while it was worked on: another has it', who());
       await this.giveBack(message, error, shuttingDown);
       // The fault of one job's list or bucket is not this process's: the messages of other jobs must not be received any slower for it.
       if (this.stopping.signal.aborted || isYielded(error) || error instanceof JobSetback) return;
@@ -184,11 +183,24 @@ export class ExportJobConsumer implements LifecyclePart {
       await this.acceptAndExpand(message, request, signal);
     } catch (error) {
       if (error instanceof JobSetback)
-        this.tools.logger.warn('The list or the bucket of a job cannot be used now', { jobId, error: toLoggable(error) });
-      if (message.receiveCount >= this.maxReceiveCount)
-        await this.whileAccepted(message, () => this.failIntake(message, request, error, signal));
+        this.tools.logger.warn('The list or the bucket of a job cannot be used now', {
+          jobId,
+          receiveCount: message.receiveCount,
+          error: toLoggable(error),
+          next: this.isLastReceive(message)
+            ? 'this was the last receive of its message: the job fails with ExportIntakeFailed'
+            : `its message comes again in ${comeBackS(error, message.receiveCount)} s`,
+        });
+      if (this.isLastReceive(message))
+        await this.whileAccepted(message, () =>
+          answerOnLastReceive(request, { receiveCount: message.receiveCount, error }, { ...this.useCases, ...this.tools }, signal),
+        );
       throw error;
     }
+  }
+
+  private isLastReceive({ receiveCount }: ReceivedMessage): boolean {
+    return receiveCount >= this.maxReceiveCount;
   }
 
   private async acceptAndExpand(message: ReceivedMessage, request: ExportRequest, signal: AbortSignal): Promise<void> {
@@ -205,7 +217,7 @@ export class ExportJobConsumer implements LifecyclePart {
     } catch (error) {
       if (!(error instanceof AppError && REJECTED.includes(error.code))) throw error;
       await this.whileAccepted(message, () =>
-        error.code === DESTINATION_REFUSED ? this.endRefused(request, error) : this.rejectManifest(message, request, error, signal),
+        error.code === DESTINATION_REFUSED ? this.endRefused(request, error) : this.rejectManifest(message, request, error),
       );
     }
   }
@@ -224,12 +236,14 @@ export class ExportJobConsumer implements LifecyclePart {
     }
   }
 
-  private async rejectManifest(message: ReceivedMessage, request: ExportRequest, error: AppError, signal: AbortSignal): Promise<void> {
+  private async rejectManifest({ body }: ReceivedMessage, request: ExportRequest, error: AppError): Promise<void> {
+    const { jobId } = request;
     const reasons = manifestReasons(error);
     // Another delivery may have read the manifest while this one could not: then the job goes on.
     const unplanned = (job: ExportJobEntity) => job.plan === undefined;
     await this.failWhileTakenIn(request, { code: 'InvalidExportRequest', message: reasons.join('\n') }, unplanned, error);
-    await this.useCases.rejectMessage.reject({ body: message.body, reasons, jobId: request.jobId }, signal);
+    const { callback } = (await this.useCases.jobs.find(jobId)) ?? {};
+    await this.useCases.rejectMessage.copyUnlessAnswered({ body, reasons, jobId }, callback);
   }
 
   /** No receive of any coordinator would find the bucket open: the job ends at once and says why. Its message is in order, so no copy is kept. */
@@ -254,58 +268,21 @@ export class ExportJobConsumer implements LifecyclePart {
       throw new AppError('EXPANDED_ELSEWHERE', 'The job was expanded by another delivery', { disposition: 'yield', cause });
   }
 
-  /** After this receive the message is gone, so its token is answered now: the message is held for as long as the tables do not say how. */
-  private async failIntake(message: ReceivedMessage, request: ExportRequest, error: unknown, signal: AbortSignal): Promise<void> {
-    const { clock, logger } = this.tools;
-    const { code, name } = toLoggable(error);
-    const reason = `The job could not be taken in after ${message.receiveCount} receives (${code ?? name}); its message is on the dead-letter queue.`;
-    await retryUntil<void>(
-      async (attempt) => {
-        try {
-          return { done: true, value: await this.answerIntake(request, reason, isYielded(error), signal) };
-        } catch (failure) {
-          logger.warn('Job message cannot be given up yet', { jobId: request.jobId, attempt, error: toLoggable(failure) });
-          return { done: false };
-        }
-      },
-      { clock, backoff: LAST_RECEIVE_BACKOFF, signal },
-    );
-  }
-
-  /** With its job; alone, when no row has the token: then nobody else answers it. One that is dead says so, and nothing has changed. */
-  private async answerIntake(request: ExportRequest, reason: string, inOtherHands: boolean, signal: AbortSignal): Promise<void> {
-    const { completeJob, jobs, rejectMessage } = this.useCases;
-    const { jobId, taskToken } = request;
-    const failure = { code: 'ExportIntakeFailed', message: reason } as const;
-    const row = await jobs.find(jobId);
-    if (taskToken !== undefined && row?.taskToken !== taskToken) return rejectMessage.fail(failure, { jobId, taskToken }, signal);
-    if (!inOtherHands) await completeJob.fail(jobId, failure, (job) => isOf(request, job) && job.status === 'PROCESSING');
-  }
-
   /** Aborted by a shutdown: at once, for another coordinator. Else later: what failed needs time. */
   private async giveBack(message: ReceivedMessage, error: unknown, shuttingDown: boolean): Promise<void> {
     const { messageId, receiptHandle, receiveCount } = message;
     const { logger } = this.tools;
-    if (shuttingDown || isYielded(error)) logger.info('Job message handed back', { messageId, receiveCount, error: toLoggable(error) });
+    const fields = { ...idsOf(message), messageId, receiveCount };
+    if (shuttingDown || isYielded(error)) logger.info('Job message handed back', { ...fields, error: toLoggable(error) });
     try {
       if (shuttingDown) await handBack(this.queue, [message], this.maxReceiveCount);
       else await this.queue.changeVisibilityBatch([{ receiptHandle, timeoutS: comeBackS(error, receiveCount) }]);
     } catch (failure) {
-      logger.warn('Job message comes back only after its visibility timeout', { messageId, error: toLoggable(failure) });
+      logger.warn('Job message comes back only after its visibility timeout', { ...fields, error: toLoggable(failure) });
     }
   }
 }
 
-/** The job that this message made, or goes on with: not one that other messages have brought further. */
-function isOf(request: ExportRequest, job: ExportJobEntity): boolean {
-  return job.requestHash === request.requestHash && job.taskToken === request.taskToken;
-}
-
 function comeBackS(error: unknown, receiveCount: number): number {
   return error instanceof JobSetback ? SETBACK_COME_BACK_S * 2 ** (receiveCount - 1) : COME_BACK_S * receiveCount;
-}
-
-/** It is someone else's turn: nothing of ours has failed. */
-function isYielded(error: unknown): boolean {
-  return error instanceof AppError && error.disposition === 'yield';
 }

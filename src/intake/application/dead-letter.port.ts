@@ -1,4 +1,4 @@
-/** The jobs queue's dead-letter queue: what a person must look at, with the reason. */
+/** The jobs queue's dead-letter queue: what a person must look at, because nobody else was told, with the reason. */
 export abstract class DeadLetterPort {
   /**
    * @param reason shown as the message attribute `reason`; at most 1,024 characters of it

@@ -1,4 +1,5 @@
 import { getSmithyContext } from '@smithy/core/transport';
+import { withoutUndefined } from '../../shared/index.js';
 import type { AwsIdentity } from './credentials-chain.js';
 import { CredentialsUnavailable, type SharedCredentials } from './shared-credentials.js';
 
@@ -30,7 +31,7 @@ interface Client {
 }
 
 /**
- * What every client of ours does beside the SDK: its errors name the service, which they do not do by themselves, and a call whose
+ * What every client of ours does beside the SDK: its errors name the service, the operation and the table, queue or bucket, which they do not do by themselves, and a call whose
  * credentials were refused is made once more with new ones. Nothing was carried out of a call that is refused so.
  */
 export function equip(client: Client, service: string, credentials: SharedCredentials): void {
@@ -40,16 +41,28 @@ export function equip(client: Client, service: string, credentials: SharedCreden
 }
 
 function namingErrors(awsService: string) {
-  return <I, O>(next: Call<I, O>): Call<I, O> =>
+  return <I, O>(next: Call<I, O>, context: Context): Call<I, O> =>
     async (args) => {
       try {
         return await next(args);
       } catch (error) {
         // That there are no credentials is no service's fault.
-        const isNamed = error instanceof Error && !(error instanceof CredentialsUnavailable);
-        throw isNamed ? Object.assign(error, { name: nameOf(error), awsService }) : error;
+        if (!(error instanceof Error) || error instanceof CredentialsUnavailable) throw error;
+        const call = withoutUndefined({ awsOperation: operationOf(context), awsResource: resourceOf(args) });
+        throw Object.assign(error, { name: nameOf(error), awsService, ...call });
       }
     };
+}
+
+function operationOf({ commandName }: Context & { commandName?: unknown }): string | undefined {
+  return typeof commandName === 'string' ? commandName.replace(/Command$/, '') : undefined;
+}
+
+/** The one thing of the input that may be told: which table, queue or bucket was called. */
+function resourceOf(args: unknown): string | undefined {
+  const { input = {} } = args as { input?: { TableName?: string; RequestItems?: object; QueueUrl?: string; Bucket?: string } };
+  const [firstTable] = Object.keys(input.RequestItems ?? {});
+  return input.TableName ?? firstTable ?? input.QueueUrl?.split('/').at(-1) ?? input.Bucket;
 }
 
 /** S3's answers to HEAD have no text, and the SDK calls what they say "Unknown". */

@@ -1,4 +1,5 @@
 export { handBack } from './hand-back.js';
+export { idsOf } from './message-ids.js';
 export { LONG_POLL_S, PollLoop, type Pace, type PollLoopOptions } from './poll-loop.js';
 export {
   MAX_MESSAGE_BYTES,

@@ -1,5 +1,14 @@
-import { fullJitterMs, toLoggable, type AppLogger, type BackoffPolicy, type Clock, type MonotonicMs } from '../../shared/index.js';
+import {
+  fullJitterMs,
+  isForeseen,
+  toLoggable,
+  type AppLogger,
+  type BackoffPolicy,
+  type Clock,
+  type MonotonicMs,
+} from '../../shared/index.js';
 import { handBack, type HandBackQueue } from './hand-back.js';
+import { idsOf } from './message-ids.js';
 import { MAX_ENTRIES, type ReceivedMessage } from './sqs-messages.js';
 import type { SqsQueue } from './sqs-queue.js';
 
@@ -191,14 +200,14 @@ export class PollLoop {
   #take(message: ReceivedMessage): void {
     const { messageId, receiveCount } = message;
     if (this.#inHand.has(messageId)) {
-      this.#options.logger.warn(`${this.#options.name}: a message in hand was delivered again`, { messageId, receiveCount });
+      const fields = { ...idsOf(message), messageId, receiveCount };
+      this.#options.logger.warn(`${this.#options.name}: a message in hand was delivered again`, fields);
       return;
     }
     this.#inHand.set(messageId, this.#handle(message));
   }
 
   async #handle(message: ReceivedMessage): Promise<void> {
-    const { messageId, receiveCount } = message;
     // The handler starts after the message is booked as in hand.
     await Promise.resolve();
     try {
@@ -206,11 +215,26 @@ export class PollLoop {
       this.#failedReceives = 0;
     } catch (error) {
       this.#handlerFailed = true;
-      this.#options.logger.error(`${this.#options.name}: a handler failed`, { messageId, receiveCount, error: toLoggable(error) });
+      this.#tellFailed(message, error);
     } finally {
-      this.#inHand.delete(messageId);
+      this.#inHand.delete(message.messageId);
       this.wake();
     }
+  }
+
+  /** A mistake in the code, and a message that nobody will receive again, are for a person to look at. */
+  #tellFailed(message: ReceivedMessage, error: unknown): void {
+    const { name, maxReceiveCount, logger } = this.#options;
+    const { messageId, receiveCount } = message;
+    const isLast = receiveCount >= maxReceiveCount;
+    logger[isLast || !isForeseen(error) ? 'error' : 'warn'](`${name}: a message could not be handled`, {
+      ...idsOf(message),
+      messageId,
+      receiveCount,
+      maxReceiveCount,
+      error: toLoggable(error),
+      next: isLast ? 'this was its last receive: SQS moves it to the dead-letter queue' : 'it comes again',
+    });
   }
 
   async #pauseAfterFailure(stopping: AbortSignal): Promise<void> {
@@ -236,7 +260,7 @@ export class PollLoop {
   async #backOff(failures: number, error: unknown, stopping: AbortSignal): Promise<void> {
     const { name, logger, clock } = this.#options;
     const waitMs = this.#waitMs(failures);
-    logger.warn(`${name}: receiving failed`, { failures, waitMs, error: toLoggable(error) });
+    logger.warn(`${name}: receiving failed; retrying`, { failures, waitMs, error: toLoggable(error) });
     await clock.sleep(waitMs, stopping);
   }
 

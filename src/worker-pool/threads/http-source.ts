@@ -45,7 +45,7 @@ export class HttpSource {
     const openedAtMs = performance.now();
     for (let hop = 0; hop <= maxRedirects; hop++) {
       this.guard.checkUrl(url);
-      const response = await this.get(url, { ...headers, ...own }, options, hop > 0 ? hostOf(url) : undefined);
+      const response = await this.get(url, { ...headers, ...own }, options, hop > 0);
       if (response.statusCode === wanted) return response;
       discard(response.body);
       const location = single(response.headers['location']);
@@ -64,7 +64,7 @@ export class HttpSource {
     url: URL,
     headers: Record<string, string>,
     { signal, wait }: HttpSourceOptions,
-    redirectedTo: string | undefined,
+    isRedirect: boolean,
   ): Promise<Dispatcher.ResponseData> {
     wait?.begin();
     for (let attempt = 1; ; attempt++) {
@@ -75,7 +75,7 @@ export class HttpSource {
       } catch (error) {
         if (signal.aborted) throw signal.reason;
         if (attempt < MAX_REQUESTS && isReset(error)) continue;
-        throw requestError(error, redirectedTo);
+        throw requestError(error, { host: hostOf(url), isRedirect });
       }
     }
   }

@@ -31,22 +31,23 @@ export function isReset(error: unknown): boolean {
 }
 
 /**
- * Why a request met no answer. Only the code of the cause is told: its message may hold the address that was tried.
- * @param failedHost whom it asked, when a redirect led there
+ * Why a request met no answer. Of the cause only the code is told: its message may hold the address that was tried.
+ * @param asked the host that was asked; `isRedirect`: another one, which is not the URL's, led there
  */
-export function requestError(error: unknown, failedHost?: string): TransferError {
+export function requestError(error: unknown, { host, isRedirect }: { host: string; isRedirect: boolean }): TransferError {
   if (error instanceof TransferError) return error;
   const code = codeOf(error);
   const passing = (name: string, message: string) =>
-    new TransferError(name, message, { retryable: true, cause: error, ...(failedHost !== undefined && { failedHost }) });
+    new TransferError(name, message, { retryable: true, cause: error, ...(isRedirect && { failedHost: host }) });
   const lasting = (name: string, message: string) => new TransferError(name, message, { retryable: false, cause: error });
-  if (code === 'UND_ERR_CONNECT_TIMEOUT') return passing('CONNECT_TIMEOUT', 'no connection in time');
+  if (code === 'UND_ERR_CONNECT_TIMEOUT') return passing('CONNECT_TIMEOUT', `no connection to ${host} in time`);
   if (code === 'UND_ERR_INVALID_ARG') return lasting('REQUEST_INVALID', 'the URL or its headers cannot be sent');
   if (code.startsWith('CERT_') || CERTIFICATE_CODES.has(code))
-    return lasting('SOURCE_CERTIFICATE', `the certificate of the source is not trusted (${code})`);
-  if (isNoHttp(error)) return lasting('SOURCE_PROTOCOL', `the source answered what is no usable HTTP (${code})`);
-  if (UNREACHABLE_CODES.has(code)) return passing('SOURCE_UNREACHABLE', `the host cannot be reached (${code})`);
-  return passing('SOURCE_CONNECTION', `the connection failed (${code})`);
+    return lasting('SOURCE_CERTIFICATE', `the certificate of ${host} is not trusted (${code})`);
+  if (isNoHttp(error)) return lasting('SOURCE_PROTOCOL', `${host} answered what is no usable HTTP (${code})`);
+  if (UNREACHABLE_CODES.has(code)) return passing('SOURCE_UNREACHABLE', `${host} cannot be reached (${code})`);
+  if (code === 'ENOTFOUND') return passing('SOURCE_CONNECTION', `there is no host ${host} (${code})`);
+  return passing('SOURCE_CONNECTION', `the connection to ${host} failed (${code})`);
 }
 
 /** What came is not what HTTP allows: an answer that is none, or a body whose framing is broken. */

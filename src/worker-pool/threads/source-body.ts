@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream';
 import type { LeastSpeed } from '../domain/least-speed.js';
 import { TransferError } from '../domain/transfer-error.js';
+import { codeOf } from './connection-errors.js';
 import { isNoHttp } from './request-errors.js';
 import type { SourceWait } from './transfer-signs.js';
 
@@ -83,5 +84,8 @@ function bodyError(error: unknown, bytes: number, expect: BodyExpectation): unkn
     });
   if (expect.size !== undefined)
     return new CutBody('SIZE_MISMATCH', `the body was cut after ${bytes} of ${expect.size} bytes`, { retryable: true, cause: error });
-  return new CutBody('SOURCE_CONNECTION', `the connection broke after ${bytes} bytes`, { retryable: true, cause: error });
+  return new CutBody('SOURCE_CONNECTION', `the connection broke after ${bytes} bytes (${codeOf(error)})`, {
+    retryable: true,
+    cause: error,
+  });
 }

@@ -4,6 +4,7 @@ import { isFramed, statusError } from '../domain/http-response.js';
 import { resumeValidator, totalOfRest, type ResumePoint } from '../domain/resume-point.js';
 import { isS3Uri } from '../domain/s3-uri.js';
 import { TransferError } from '../domain/transfer-error.js';
+import { codeOf } from './connection-errors.js';
 import { discard, HttpSource, joined, single, type HttpSourceOptions } from './http-source.js';
 import { S3Error, type S3Requests } from './s3-requests.js';
 import type { SourceGuard } from './source-guard.js';
@@ -74,7 +75,10 @@ export class SourceOpener {
       const status = error instanceof S3Error ? error.status : undefined;
       if (status !== undefined) wait?.heard();
       if (status !== undefined) throw statusError(status);
-      throw new TransferError('SOURCE_CONNECTION', 'S3 did not answer', { retryable: true, cause: error });
+      throw new TransferError('SOURCE_CONNECTION', `S3 did not answer for the bucket ${at.bucket} (${codeOf(error)})`, {
+        retryable: true,
+        cause: error,
+      });
     }
   }
 }

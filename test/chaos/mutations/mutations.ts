@@ -7,6 +7,7 @@ import { FINISHING_MUTATIONS } from './rules/finishing.js';
 import { FLEET_MUTATIONS } from './rules/fleet.js';
 import { IN_HAND_MUTATIONS } from './rules/in-hand.js';
 import { INTAKE_MUTATIONS } from './rules/intake.js';
+import { LOG_LINE_MUTATIONS } from './rules/log-lines.js';
 import { RECLAIM_MUTATIONS } from './rules/reclaim.js';
 import { REOPENING_MUTATIONS } from './rules/reopening.js';
 import { REPAIR_MUTATIONS } from './rules/repair.js';
@@ -29,6 +30,7 @@ export const MUTATIONS: readonly Mutation[] = [
   ...IN_HAND_MUTATIONS,
   ...CLOCK_MUTATIONS,
   ...WINDOW_MUTATIONS,
+  ...LOG_LINE_MUTATIONS,
   ...SHUTDOWN_MUTATIONS,
   ...DEPENDENCY_MUTATIONS,
 ];

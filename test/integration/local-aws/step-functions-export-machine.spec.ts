@@ -72,10 +72,10 @@ describe('the shipped state machine on the embedded Step Functions', () => {
     expect(await fixture.ended(arn)).toMatchObject({ status: 'SUCCEEDED', output: '{"attempt":2}' });
   });
 
-  it('fails with States.Timeout and says why when its retries are used up', async () => {
+  it('fails with ExportTimedOut and says why when its retries are used up', async () => {
     const arn = await start(INPUT, { heartbeatSeconds: 1, retryIntervalSeconds: 1, maxAttempts: 1 });
     const { status, error, cause } = await fixture.ended(arn);
-    expect([status, error]).toEqual(['FAILED', 'States.Timeout']);
+    expect([status, error]).toEqual(['FAILED', 'ExportTimedOut']);
     expect(defined(cause)).toMatch(/heartbeat/);
     expect(fixture.endpoint.tokens().map(({ closed }) => closed)).toEqual(['timeout', 'timeout']);
   });

@@ -125,7 +125,7 @@ describe('connections to sources', () => {
       await expect(from.open(named('/file'), { signal })).rejects.toMatchObject({
         code: 'SOURCE_CONNECTION',
         disposition: 'retry',
-        message: 'the connection failed (ENOTFOUND)',
+        message: `there is no host files.example:${origin.port} (ENOTFOUND)`,
       });
     });
 

@@ -306,11 +306,14 @@ describe('a transfer', () => {
       expect(answers).toBe(3);
     });
 
-    it('says that nobody listens, and not where', async () => {
-      const url = bench.origin.file('/file', HELLO);
+    it('says of which host nobody listens, and not to which address it led', async () => {
+      const url = new URL(bench.origin.file('/file', HELLO));
+      url.hostname = 'localhost';
       await bench.origin.close();
-      const outcome = await run(pool, bench.task(url));
-      expect(outcome).toMatchObject({ success: false, error: { code: 'SOURCE_UNREACHABLE', retryable: true } });
+      const named = await bench.pool({ access: { sourceHosts: ['localhost'] } });
+      const outcome = await run(named, bench.task(url.href));
+      const error = { code: 'SOURCE_UNREACHABLE', message: `${url.host} cannot be reached (ECONNREFUSED)`, retryable: true };
+      expect(outcome).toMatchObject({ success: false, error });
       expect(JSON.stringify(outcome)).not.toContain('127.0.0.1');
     });
 

@@ -14,7 +14,7 @@ interface Machine {
   States: Record<string, Record<string, unknown>> & {
     ExportFiles: {
       Resource: string;
-      Parameters: { QueueUrl: string };
+      Parameters: { QueueUrl: string; 'MessageBody.$': string };
       HeartbeatSeconds: number;
       TimeoutSeconds: number;
       Retry: Matcher[];
@@ -55,16 +55,41 @@ describe('the shipped state machine', () => {
     expect(first(machineOf().States.ExportFiles.Retry, error)).toMatchObject({ MaxAttempts: 0 });
   });
 
-  it('catches everything, timeouts by name, in Fail states that carry the error', () => {
+  it('catches everything, timeouts by name, and ends in Fail states', () => {
     const { Catch } = machineOf().States.ExportFiles;
     const { States } = machineOf();
-    expect(first(Catch, 'States.Timeout')?.ErrorEquals).toEqual(['States.Timeout', 'States.HeartbeatTimeout']);
-    expect(Catch.at(-1)?.ErrorEquals).toEqual(['States.ALL']);
-    const targets = Catch.map(({ Next = '' }) => States[Next]);
-    expect(targets).toMatchObject([
-      { Type: 'Fail', ErrorPath: '$.Error' },
-      { Type: 'Fail', ErrorPath: '$.Error', CausePath: '$.Cause' },
-    ]);
+    expect(first(Catch, 'States.Timeout')).toEqual({ ErrorEquals: ['States.Timeout', 'States.HeartbeatTimeout'], Next: 'ExportTimedOut' });
+    expect(Catch.at(-1)).toEqual({ ErrorEquals: ['States.ALL'], Next: 'WhoFailed' });
+    expect(States).toMatchObject({
+      ExportTimedOut: { Type: 'Fail', Error: 'ExportTimedOut' },
+      WhoFailed: { Type: 'Choice', Choices: [{ Next: 'ExportFailed' }], Default: 'NameFailure' },
+      NameFailure: { Parameters: { Error: 'ExportStateFailed' }, Next: 'ExportFailed' },
+      ExportFailed: { Type: 'Fail', ErrorPath: '$.Error', CausePath: '$.Cause' },
+    });
+  });
+
+  it('writes the message without an escape, which moto and LocalStack cannot read in States.Format', () => {
+    const body = machineOf().States.ExportFiles.Parameters['MessageBody.$'];
+    expect(body).not.toContain('\\');
+    expect(body.replaceAll('{}', '')).not.toMatch(/[{}"]/);
+    const pieces = [...body.matchAll(/Base64Decode\('([^']*)'\)/g)].map(([, piece = '']) => Buffer.from(piece, 'base64').toString());
+    expect(pieces).toEqual(['{"jobId":"', '","taskToken":"', '"}']);
+    expect(JSON.parse(pieces.join('x'))).toEqual({ jobId: 'x', taskToken: 'x' });
+  });
+
+  it.each([
+    ['passes on what the service answered', { Error: 'JobStalled', Cause: 'why' }, ['JobStalled', 'why']],
+    [
+      'names in our words what Step Functions says: no name of ours may begin with `States.`',
+      { Error: 'States.Permissions', Cause: 'no role' },
+      ['ExportStateFailed', '{"Error":"States.Permissions","Cause":"no role"}'],
+    ],
+    ['does not ask for a cause that is absent', { Error: 'Any' }, ['ExportStateFailed', '{"Error":"Any"}']],
+    ['nor for a name', {}, ['ExportStateFailed', '{}']],
+  ])('%s', async (_, caught, [error, cause]) => {
+    const { ExportFiles: _task, ExportTimedOut: _timeout, ...States } = machineOf().States;
+    const engine = new StateMachine({ StartAt: 'WhoFailed', States } as unknown as StateMachineDefinition);
+    await expect(engine.run(caught).result).rejects.toMatchObject({ cause: { name: error, message: cause } });
   });
 
   it('takes its limits as parameters', () => {

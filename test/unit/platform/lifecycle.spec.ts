@@ -87,6 +87,13 @@ onEachClock('start', () => {
     expect(lifecycle.ready).toBe(false);
   });
 
+  it('says with the facts of the service that it has started, once all parts have', async () => {
+    register('worker-pool', {});
+    await lifecycle.start({ version: '1.2.3', bucket: 'exports' });
+    const [started] = logger.events.filter(({ message }) => message === 'Service started');
+    expect(started?.fields).toEqual({ version: '1.2.3', bucket: 'exports', startMs: expect.any(Number) as unknown });
+  });
+
   it('starts no further part, and is never ready, when a signal comes while one is starting', async () => {
     const started = deferred();
     register('worker-pool', { start: () => started.promise });

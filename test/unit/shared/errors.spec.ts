@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { AppError, maskToken, maskUrl, toLoggable, withoutSecrets } from '../../../src/shared/index.js';
+import { AppError, maskToken, maskUrl, retryMessage, toLoggable, withoutSecrets } from '../../../src/shared/index.js';
 
 const TOKEN = `AAAAKg${'x'.repeat(200)}WXYZ`;
 
@@ -27,6 +27,27 @@ describe('what may be logged of an error', () => {
     const logged = { name: 'ECONNREFUSED', code: 'ECONNREFUSED', service: 'DynamoDB', message: 'connect ECONNREFUSED 127.0.0.1:9' };
     expect(toLoggable(error)).toEqual(logged);
     expect(toLoggable(Object.assign(new AggregateError([error, error]), refused))).toEqual(logged);
+  });
+
+  it('names the call of AWS that is behind an error of ours', () => {
+    const call = { awsService: 'DynamoDB', awsOperation: 'UpdateItem', awsResource: 'export-batches' };
+    const refused = Object.assign(new Error('try later'), { name: 'InternalServerError', ...call });
+    const cause = new AppError('TABLE_UNAVAILABLE', 'away', { disposition: 'retry', cause: refused });
+    const error = new AppError('NOT_COUNTED', 'The end is not counted', { disposition: 'retry', cause });
+    expect(toLoggable(error)).toEqual({
+      name: 'AppError',
+      code: 'NOT_COUNTED',
+      message: 'The end is not counted',
+      service: 'DynamoDB',
+      operation: 'UpdateItem',
+      resource: 'export-batches',
+    });
+    expect(retryMessage('a step', error)).toBe('DynamoDB UpdateItem on export-batches failed (InternalServerError); retrying');
+  });
+
+  it('of a call that is none of AWS names what it was for', () => {
+    expect(retryMessage('a step', new AppError('OTHER', 'text', { disposition: 'retry' }))).toBe('a step failed (OTHER); retrying');
+    expect(retryMessage('a step', 'text')).toBe('a step failed (NonError); retrying');
   });
 
   it('has no token and no query', () => {

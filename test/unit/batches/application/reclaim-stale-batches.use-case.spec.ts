@@ -126,7 +126,7 @@ onEachClock('a reclaim', () => {
     w.gate.next('reclaim', 'unavailable');
     await expect(me.nextTurn()).resolves.toMatchObject({ stale: 1, requeued: 0, moved: 0, failed: 1 });
     expect(outcomes()).toEqual(['failed']);
-    expect(w.logger.messages('error')).toEqual(['A stale batch could not be reclaimed; the next turn tries again']);
+    expect(w.logger.messages('error')).toEqual([expect.stringMatching(/^the reclaim of a stale batch failed .*; retrying$/)]);
     expect(w.batches.get(0)).toEqual(aSilent());
     await expect(me.nextTurn()).resolves.toMatchObject({ requeued: 1 });
     expect(w.queue.sent).toHaveLength(1);

@@ -55,7 +55,7 @@ describe('TopUpJobUseCase', () => {
     f.gate.next('sendBatches', 'unavailable');
     await me.topUpJob.topUp(end(4));
     expect([sent(), job().sentBatches]).toEqual([[], 8]);
-    expect(f.logger.messages('warn')).toEqual(['Messages of waiting batches could not be sent yet']);
+    expect(f.logger.messages('error')).toEqual([expect.stringMatching(/^the messages of waiting batches failed .*; retrying$/)]);
     await me.topUpJob.topUp(end(5));
     expect([sent(), job().sentBatches]).toEqual([[8, 9], 10]);
   });

@@ -147,7 +147,7 @@ onEachClock('ExportJobConsumer', () => {
       message: expect.stringContaining('destination.bucket exports does not exist') as unknown,
     });
     expect(i.jobs.get('job-1')).toMatchObject({ status: 'FAILED', callback: 'failure', resultsNotWritten: { code: 'NoSuchBucket' } });
-    expect(i.deadLetters.copies).toMatchObject([{ reason: expect.stringContaining('does not exist') as unknown }]);
+    expect(i.deadLetters.copies).toEqual([]);
     await stop();
   });
 
@@ -217,7 +217,7 @@ onEachClock('ExportJobConsumer', () => {
     }
     // A receive that is under way at a failure is not called back: there are three pauses, of half of 1, 2 and 4 s at least.
     expect(i.clock.monotonicMs()).toBeGreaterThanOrEqual(3_500);
-    expect(i.logger.messages('error')).toEqual(Array.from({ length: 8 }, () => 'Jobs queue: a handler failed'));
+    expect(i.logger.messages('error')).toEqual(Array.from({ length: 8 }, () => 'Jobs queue: a message could not be handled'));
     await stop();
   });
 
@@ -260,7 +260,7 @@ onEachClock('ExportJobConsumer', () => {
     i.jobs.find = () => i.gate.pass('find', () => undefined);
     i.gate.next('find', ...away);
     queue.put(MESSAGE, LAST_RECEIVE);
-    await eventually(() => i.logger.messages('warn').includes('Job message cannot be given up yet'));
+    await eventually(() => i.logger.messages('error').some((message) => message.startsWith('the last receive of a job message failed')));
     await i.clock.advance(60_000);
     expect(i.stepFunctions.answers).toEqual([]);
     expect(queue.shownAgain).toEqual([]);
@@ -274,7 +274,7 @@ onEachClock('ExportJobConsumer', () => {
     i.gate.next('createIfAbsent', 'unavailable');
     i.jobs.find = () => Promise.reject(new Error('the table is away'));
     queue.put(MESSAGE, LAST_RECEIVE);
-    await eventually(() => i.logger.messages('warn').includes('Job message cannot be given up yet'));
+    await eventually(() => i.logger.messages('error').some((message) => message.startsWith('the last receive of a job message failed')));
     await stop();
     expect(queue.sent).toEqual([JSON.stringify(MESSAGE)]);
     expect(i.stepFunctions.answers).toEqual([]);
@@ -320,12 +320,25 @@ onEachClock('ExportJobConsumer', () => {
     await stop();
   });
 
-  it('fails a job whose manifest is at fault, keeps a copy and deletes the message', async () => {
+  it.each([
+    ['is answered, and no copy is kept', MESSAGE, 'failure', 0, ['Job ended: FAILED']],
+    [
+      'has no token: a copy is kept, since nobody could be answered',
+      { ...MESSAGE, taskToken: undefined },
+      'none',
+      1,
+      ['Job ended: FAILED'],
+    ],
+  ])('a job whose manifest is at fault fails, its message is deleted, and it %s', async (_, message, callback, copies, warnings) => {
     i.gate.next('spool', () => Promise.reject(new AppError('HTTP_404', 'the source answered 404', { disposition: 'reject' })));
-    queue.put(MESSAGE);
+    queue.put(message);
     await handled();
-    expect(i.jobs.get('job-1')).toMatchObject({ status: 'FAILED', error: { code: 'InvalidExportRequest' } });
-    expect(i.deadLetters.copies).toMatchObject([{ reason: expect.stringContaining('HTTP_404') as unknown }]);
+    expect(i.jobs.get('job-1')).toMatchObject({ status: 'FAILED', callback, error: { code: 'InvalidExportRequest' } });
+    expect(i.deadLetters.copies).toHaveLength(copies);
+    expect(i.logger.messages('error')).toHaveLength(copies);
+    expect(i.logger.messages('warn')).toEqual(warnings);
+    const ended = i.logger.events.find((event) => event.message === 'Job ended: FAILED');
+    expect(ended?.fields).toMatchObject({ jobId: 'job-1', reason: expect.stringContaining('HTTP_404') as unknown });
     expect(queue.deleted).toHaveLength(1);
     await stop();
   });
@@ -536,7 +549,8 @@ onEachClock('ExportJobConsumer', () => {
       expect(i.logger.messages('error')).toEqual([]);
     }
     expect(queue.shownAgain).toEqual(Array.from({ length: 10 }, () => expect.objectContaining({ timeoutS: 60 }) as unknown));
-    expect(i.logger.messages('warn')).toContain('The list or the bucket of a job cannot be used now');
+    const told = i.logger.events.find(({ message }) => message === 'The list or the bucket of a job cannot be used now');
+    expect(told).toMatchObject({ level: 'warn', fields: { jobId: 'job-1', receiveCount: 2, next: 'its message comes again in 60 s' } });
     queue.put({ ...MESSAGE, jobId: 'job-11' });
     await handled(11);
     expect(i.clock.monotonicMs()).toBeLessThan(10);

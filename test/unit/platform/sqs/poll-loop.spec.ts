@@ -7,6 +7,8 @@ import {
   type VisibilityChange,
   type VisibilityOutcome,
 } from '../../../../src/platform/sqs/index.js';
+import { AppError } from '../../../../src/shared/index.js';
+import { RecordingLogger } from '../../../support/fakes/recording-logger.js';
 import { SilentLogger } from '../../../support/silent-logger.js';
 import { HAIR_MS, newClock, onEachClock } from '../../../support/each-clock.js';
 import { settled, type FakeClock } from '../../../support/fake-clock.js';
@@ -197,6 +199,31 @@ onEachClock('a poll loop', () => {
     expect(queue.last.max).toBe(2);
   });
 
+  it.each([
+    ['comes again: a warning', new AppError('TABLE_UNAVAILABLE', 'away', { disposition: 'retry' }), 1, 'warn', /^it comes again$/],
+    [
+      'was received for the last time: an error',
+      new AppError('AWAY', 'away', { disposition: 'retry' }),
+      MAX_RECEIVES,
+      'error',
+      /last receive/,
+    ],
+    ['met a mistake in the code: an error', new TypeError('undefined is no function'), 1, 'error', /^it comes again$/],
+  ])('says of which job, which batch and what comes next when a message %s', async (_, failure, receiveCount, level, next) => {
+    const recorded = new RecordingLogger();
+    const body = JSON.stringify({ jobId: 'job-1', batchNo: 3, taskToken: 'secret' });
+    const { queue, loop } = setUp({ handle: () => Promise.reject(failure), logger: recorded });
+    loop.start();
+    queue.last.arrive([{ ...message('m'), body, receiveCount }]);
+    await settled();
+    await loop.idle();
+    const [event] = recorded.events.filter(({ message: text }) => text === 'Jobs: a message could not be handled');
+    expect(event?.level).toBe(level);
+    const fields = { jobId: 'job-1', batchNo: 3, messageId: 'm', receiveCount, maxReceiveCount: MAX_RECEIVES };
+    expect(event?.fields).toMatchObject({ ...fields, next: expect.stringMatching(next) as unknown });
+    expect(JSON.stringify(recorded.events)).not.toContain('secret');
+  });
+
   it('outlives a handler that throws, at once or later', async () => {
     const { clock, queue, handlers, logger, loop } = setUp({
       handle: (received) => {
@@ -209,7 +236,7 @@ onEachClock('a poll loop', () => {
     await settled();
     await handlers.end('later', new Error('later'));
     await loop.idle();
-    expect(logger.events.filter((event) => event === 'error Jobs: a handler failed')).toHaveLength(2);
+    expect(logger.events.filter((event) => event === 'error Jobs: a message could not be handled')).toHaveLength(2);
     await clock.advance(1_000);
     queue.last.arrive([message('next')]);
     await settled();

@@ -1,0 +1,13 @@
+import { expect, it } from '@jest/globals';
+import { idsOf } from '../../../../src/platform/sqs/index.js';
+
+it.each([
+  ['{"jobId":"job-1","taskToken":"secret","source":{}}', { jobId: 'job-1' }],
+  ['{"v":1,"jobId":"job-1","batchNo":0,"run":1}', { jobId: 'job-1', batchNo: 0 }],
+  ['{"jobId":7,"batchNo":"x"}', {}],
+  [JSON.stringify({ jobId: 'x'.repeat(1_000) }), { jobId: 'xxxxxx…xxxx' }],
+  ['null', {}],
+  ['no JSON', {}],
+])('what a log may say of the message %.40s is its job and its batch', (body, ids) => {
+  expect(idsOf({ body })).toEqual(ids);
+});
