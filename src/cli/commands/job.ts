@@ -76,6 +76,7 @@ function describeJob(
     ['Export', `${view.exportId} of user ${view.userId}`],
     ['Status', view.outcome === null || view.outcome === view.status ? view.status : `${view.status} (${view.outcome})`],
     ['Files', `${view.completedTasks} done, ${view.failedTasks} failed, ${view.totalTasks ?? '?'} in all`],
+    ['Twice', view.repeatedTasks === 0 ? undefined : `${view.repeatedTasks} lines of the list were there before: each file counts once`],
     ['Bytes', formatBytes(view.bytesProcessed)],
     ['Rate', `${rates.tasksPerSecond.toFixed(1)} files/s, ${formatBytes(rates.bytesPerSecond)}/s on average`],
     ['Batches', counts.length === 0 ? 'none yet' : counts.join(', ')],
