@@ -58,7 +58,7 @@ describeJobRepositories((create) => {
       await job.created();
       expect(writtenJob(await jobs.recordPlan(jobId, 1, aPlan({ repeatedTasks: 3 }))).plan).toEqual(aPlan({ repeatedTasks: 3 }));
       await expect(jobs.recordPlan(jobId, 1, aPlan({ batchSize: 7, segmentPrefix: 'other/' }))).resolves.toEqual(REFUSED);
-      expect((await job.found()).plan).toEqual(aPlan());
+      expect((await job.found()).plan).toEqual(aPlan({ repeatedTasks: 3 }));
     });
 
     it('records no plan for another run, nor out of PROCESSING', async () => {
