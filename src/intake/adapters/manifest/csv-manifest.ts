@@ -7,8 +7,8 @@ import { tells } from './manifest-format.js';
 import { readLines, type Line } from './manifest-lines.js';
 import type { ManifestRow } from './manifest-row.js';
 
-/** The row of a record; `undefined` when it holds no file. */
-type RowReader = (line: number, fields: string[]) => ManifestRow | undefined;
+/** The row of a record. */
+type RowReader = (line: number, fields: string[]) => ManifestRow;
 
 /**
  * CSV with a header (`url`, `key`, `size`, a checksum) and comma, semicolon or tab between its fields; or without one: rclone's
@@ -38,6 +38,8 @@ class CsvReader {
   /** Excel's `sep=;`. */
   #separator: Delimiter | undefined;
   #hasHeader = false;
+  /** It has no header: then a comment may stand anywhere. */
+  #isOfUrls = false;
   #readRow: RowReader | undefined;
 
   constructor(private readonly ignored: ReadonlySet<string>) {}
@@ -46,7 +48,7 @@ class CsvReader {
     if (this.#records === undefined) {
       if (line.problem !== undefined) rows.push({ line: line.number, problem: line.problem });
       else if (tells(line.text)) this.#records = this.#begin(line.text);
-    }
+    } else if (this.#isOfUrls && line.text.startsWith('#')) return;
     const record = this.#records?.push(line);
     if (record !== undefined) this.#take(record, rows);
   }
@@ -64,6 +66,7 @@ class CsvReader {
       return undefined;
     }
     this.#hasHeader = kind === 'header';
+    this.#isOfUrls = !this.#hasHeader;
     return new CsvRecords(this.#separator ?? delimiter);
   }
 
@@ -97,7 +100,7 @@ class CsvReader {
 }
 
 /** Without header and `sep=`, a comma is what separates: a line that has another of our delimiters instead is in doubt. */
-function readUnseparated(line: number, fields: string[]): ManifestRow | undefined {
+function readUnseparated(line: number, fields: string[]): ManifestRow {
   const other = fields.length === 1 ? Object.entries(DELIMITERS).find(([delimiter]) => fields[0]?.includes(delimiter)) : undefined;
   if (other === undefined) return readUrlAndFileName(line, fields);
   const [delimiter, name] = other;
@@ -107,9 +110,8 @@ function readUnseparated(line: number, fields: string[]): ManifestRow | undefine
   };
 }
 
-function readUrlAndFileName(line: number, fields: string[]): ManifestRow | undefined {
+function readUrlAndFileName(line: number, fields: string[]): ManifestRow {
   const [url = '', fileName = '', ...more] = fields.map((field) => field.trim());
-  if (url.startsWith('#')) return undefined;
   if (more.some((field) => field !== ''))
     return { line, problem: `the line has ${fields.length} fields, not URL,FILENAME: quote a field that contains a comma` };
   return { line, entry: { url, key: fileName === '' ? undefined : fileName } };

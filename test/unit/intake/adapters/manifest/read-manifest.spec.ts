@@ -204,7 +204,7 @@ describe('One line never decides a format', () => {
       fileOf('https://h/b.jpg', 'b.jpg'),
     ]);
     expect(await read(content, { format: 'csv' })).toEqual([fileOf('https://h/w_200', 'h_300/a.jpg'), fileOf('https://h/b.jpg', 'b.jpg')]);
-    expect(await read('https://host/a\n"https://host/b,c", z ,,\n', { format: 'csv' })).toEqual([
+    expect(await read('https://host/a\n# the "second one\n"https://host/b,c", z ,,\n', { format: 'csv' })).toEqual([
       fileOf('https://host/a', 'a'),
       fileOf('https://host/b,c', 'z'),
     ]);
