@@ -10,6 +10,7 @@ export function viewOf(job: ExportJobEntity) {
     userId: job.userId,
     status: job.status,
     totalTasks: job.plan?.totalTasks ?? null,
+    repeatedTasks: job.plan?.repeatedTasks ?? 0,
     completedTasks: job.completedTasks,
     failedTasks: job.failedTasks,
     bytesProcessed: job.bytesProcessed,

@@ -1,30 +1,49 @@
 import { createReadStream } from 'node:fs';
+import { Readable } from 'node:stream';
 import {
   AbortMultipartUploadCommand,
   CompleteMultipartUploadCommand,
   CreateMultipartUploadCommand,
+  GetObjectCommand,
   PutObjectCommand,
   UploadPartCommand,
   type S3Client,
 } from '@aws-sdk/client-s3';
 import { SUBMISSIONS_PREFIX } from '../intake/index.js';
 import { newId } from '../shared/index.js';
-import { CliError } from './cli-error.js';
+import { parseS3Uri } from '../worker-pool/index.js';
+import { CliError, explainError } from './cli-error.js';
 import { emptyList, isBlank, unreadableReason } from './list-problems.js';
 
 const PART_BYTES = 8 * 1024 * 1024;
 
+/** Where the results of jobs lie, in any bucket. */
+const RESULTS = '_export/';
+
+/**
+ * The address of a list that the service reads where it lies; `undefined` for one that must be uploaded: a file, or what lies among results
+ * or elsewhere in the export bucket. From there the service takes no list, because jobs of others share it: whoever submits it reads it,
+ * with permissions of their own.
+ */
+export function addressOf(list: string, exportBucket: string): string | undefined {
+  if (/^https?:\/\//i.test(list)) return list;
+  const object = parseS3Uri(list);
+  if (object === undefined) return undefined;
+  if (object.bucket === exportBucket) return object.key.startsWith(SUBMISSIONS_PREFIX) ? list : undefined;
+  return object.key.includes(RESULTS) ? undefined : list;
+}
+
 /**
  * Puts a list as it is where the service accepts lists of its own bucket, holding one part in memory.
- * @param path `-` for standard input
+ * @param path file, `-` for standard input, or an s3:// address
  * @returns its s3:// address
  */
-export async function uploadManifest(client: S3Client, bucket: string, path: string): Promise<string> {
+export async function uploadManifest(client: S3Client, bucket: string, path: string, allowEmpty = false): Promise<string> {
   const at = { Bucket: bucket, Key: `${SUBMISSIONS_PREFIX}${newId()}` };
-  const parts = partsOf(path === '-' ? process.stdin : createReadStream(path));
-  const first = await next(parts, path);
-  if (first === undefined || (first.byteLength < PART_BYTES && isBlank(first)))
-    throw new CliError(emptyList(path === '-' ? 'Standard input' : path));
+  const parts = partsOf(bytesOf(client, path));
+  const first = (await next(parts, path)) ?? Buffer.alloc(0);
+  if (!allowEmpty && first.byteLength < PART_BYTES && isBlank(first))
+    throw new CliError(`${emptyList(path === '-' ? 'Standard input' : path)}, or say that this is in order (--allow-empty)`);
   if (first.byteLength < PART_BYTES) await client.send(new PutObjectCommand({ ...at, Body: first }));
   else await uploadParts(client, at, first, () => next(parts, path));
   return `s3://${at.Bucket}/${at.Key}`;
@@ -58,8 +77,16 @@ async function next(parts: AsyncGenerator<Buffer>, path: string): Promise<Buffer
     const part = await parts.next();
     return part.done === true ? undefined : part.value;
   } catch (error) {
+    if (parseS3Uri(path) !== undefined) throw new CliError(`The list ${path} cannot be read: ${explainError(error)}`);
     throw new CliError(`The list ${path} cannot be read (${unreadableReason(error)}): give a file, or - for standard input`);
   }
+}
+
+async function* bytesOf(client: S3Client, path: string): AsyncGenerator<Buffer> {
+  const object = parseS3Uri(path);
+  if (object === undefined) return yield* path === '-' ? process.stdin : createReadStream(path);
+  const { Body } = await client.send(new GetObjectCommand({ Bucket: object.bucket, Key: object.key }));
+  if (Body instanceof Readable) yield* Body;
 }
 
 async function* partsOf(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {

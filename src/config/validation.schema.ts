@@ -101,7 +101,7 @@ export const validationSchema = Joi.object<Environment>({
   DYNAMODB_RECLAIMS_TABLE: Joi.string().required(),
   DYNAMODB_COORDINATORS_TABLE: Joi.string().required(),
   EXPORT_BUCKET: Joi.string().required(),
-  EXPORT_MANIFEST_URI_TEMPLATE: Joi.string().pattern(/^(s3|https?):\/\//, 's3:// or http(s):// URI'),
+  EXPORT_MANIFEST_URI_TEMPLATE: Joi.string().pattern(/^(s3|https?):\/\//i, 's3:// or http(s):// URI'),
   STATE_MACHINE_ARN: Joi.string().pattern(/^arn:[^:]+:states:[^:]+:\d{12}:stateMachine:/, 'state machine ARN'),
   ALLOWED_DESTINATION_BUCKETS: list(Joi.string()).default((parent: Environment) => [parent.EXPORT_BUCKET]),
   ALLOWED_SOURCE_BUCKETS: list(Joi.string()).default([]),

@@ -56,9 +56,9 @@ describeJobRepositories((create) => {
   describe('expanding', () => {
     it('Totals and prefix in one write with one winner', async () => {
       await job.created();
-      expect(writtenJob(await jobs.recordPlan(jobId, 1, aPlan())).plan).toEqual(aPlan());
+      expect(writtenJob(await jobs.recordPlan(jobId, 1, aPlan({ repeatedTasks: 3 }))).plan).toEqual(aPlan({ repeatedTasks: 3 }));
       await expect(jobs.recordPlan(jobId, 1, aPlan({ batchSize: 7, segmentPrefix: 'other/' }))).resolves.toEqual(REFUSED);
-      expect((await job.found()).plan).toEqual(aPlan());
+      expect((await job.found()).plan).toEqual(aPlan({ repeatedTasks: 3 }));
     });
 
     it('records no plan for another run, nor out of PROCESSING', async () => {

@@ -89,7 +89,7 @@ describe('the jobs queue', () => {
   });
 
   it('refuses a destination that this service was not given', async () => {
-    const { arn } = await fixture.startExecution({ source: { files: [] }, destination: { bucket: 'somebody-elses' } });
+    const { arn } = await fixture.startExecution({ source: { files: [], allowEmpty: true }, destination: { bucket: 'somebody-elses' } });
     const execution = await fixture.ended(arn);
     expect(execution.error).toBe('InvalidExportRequest');
     expect(execution.cause).toContain('ALLOWED_DESTINATION_BUCKETS');

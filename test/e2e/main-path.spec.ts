@@ -106,8 +106,8 @@ describe('an execution of the shipped state machine', () => {
     expect(JSON.parse(execution.output ?? '')).toMatchObject({ status: 'COMPLETED', completedTasks: 3, failedTasks: 1 });
   });
 
-  it('completes at once when it lists no files', async () => {
-    const { arn } = await fixture.startExecution({ source: { files: [] } });
+  it('completes at once when it lists no files and says that this is in order', async () => {
+    const { arn } = await fixture.startExecution({ source: { files: [], allowEmpty: true } });
     const execution = await fixture.ended(arn);
     expect(JSON.parse(execution.output ?? '')).toMatchObject({ status: 'COMPLETED', totalTasks: 0 });
   });

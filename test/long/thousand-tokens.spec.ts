@@ -40,7 +40,7 @@ describe('1,000 active jobs with tokens', () => {
     fixture = await ExportFixture.start({ stateMachine: { heartbeatSeconds: HEARTBEAT_S, maxAttempts: 0 } });
     const { states, sqs, documents } = fixture.clients;
     const { stateMachineArn, jobsQueueUrl: QueueUrl, jobsTable } = fixture.aws.resources;
-    const input = JSON.stringify({ exportId: 'export-1', userId: 'user-1', source: { files: [] } });
+    const input = JSON.stringify({ exportId: 'export-1', userId: 'user-1', source: { files: [], allowEmpty: true } });
     await inGroups(JOBS, () => states.send(new StartExecutionCommand({ stateMachineArn, input })));
     const jobs = new DynamoDbJobStateRepositoryAdapter(
       documents,

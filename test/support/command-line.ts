@@ -42,14 +42,16 @@ interface Sent {
   input: Record<string, unknown>;
 }
 
-/** Runs a command line on these jobs; what it sends to AWS is remembered. */
-export async function run(args: string[], services: Partial<Services> = {}) {
+/** Runs a command line on these jobs; what it sends to AWS is remembered, and answered as `answers` say. */
+export async function run(args: string[], services: Partial<Services> = {}, answers: Record<string, object> = {}) {
   const sent: Sent[] = [];
   let [stdout, stderr] = ['', ''];
   let closed = 0;
   const send = async (command: { constructor: { name: string }; input: Record<string, unknown> }) => {
     sent.push({ name: command.constructor.name, input: command.input });
-    return { executionArn: 'arn:execution' };
+    const answer = answers[command.constructor.name];
+    if (answer instanceof Error) throw answer;
+    return answer ?? { executionArn: 'arn:execution' };
   };
   const open = async (): Promise<Services> => ({
     jobs: { find: async (jobId) => (jobId === job.jobId ? job : undefined), list: async () => [job] },

@@ -89,6 +89,7 @@ function describeJob(
     ['Export', `${view.exportId} of user ${view.userId}`],
     ['Status', view.outcome === null || view.outcome === view.status ? view.status : `${view.status} (${view.outcome})`],
     ['Files', `${view.completedTasks} done, ${view.failedTasks} failed, ${view.totalTasks ?? '?'} in all`],
+    ['Twice', view.repeatedTasks === 0 ? undefined : `${view.repeatedTasks} lines of the list were there before: each file counts once`],
     ['Bytes', formatBytes(view.bytesProcessed) + (bytesInHand === 0 ? '' : `, and ${formatBytes(bytesInHand)} of files in hand`)],
     ['Waits for', waits.length === 0 ? undefined : describeWaits(waits, (until) => until)],
     ['Rate', `${rates.tasksPerSecond.toFixed(1)} files/s, ${formatBytes(rates.bytesPerSecond)}/s on average`],

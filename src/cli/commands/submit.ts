@@ -2,6 +2,7 @@ import { DescribeExecutionCommand, StartExecutionCommand, type DescribeExecution
 import { InvalidArgumentError, type Command } from 'commander';
 import { ConfigurationError } from '../../config/index.js';
 import { isTerminal, type ExportJobEntity } from '../../export-jobs/index.js';
+import type { ListReading } from '../../intake/index.js';
 import { newId } from '../../shared/index.js';
 import { CliError } from '../cli-error.js';
 import type { Cli } from '../cli.js';
@@ -10,15 +11,16 @@ import { EXIT_DETACHED, EXIT_FAILED } from '../exit-codes.js';
 import { describeFailures, firstFailures } from '../first-failures.js';
 import { FollowedWork } from '../followed-work.js';
 import { progressOf, viewOf } from '../job-view.js';
+import { addListReadingOptions, listReadingOf } from '../list-reading.js';
 import { ProgressDisplay, reasonOf } from '../presentation/index.js';
 import { seconds } from '../seconds.js';
 import type { Services } from '../services.js';
-import { uploadManifest } from '../upload-manifest.js';
+import { addressOf, uploadManifest } from '../upload-manifest.js';
 
 /** An export that is refused never gets a row, one whose execution was stopped may keep it for a while. */
 const ASK_EXECUTION_EVERY_S = 5;
 
-export interface SubmitOptions {
+export interface SubmitOptions extends ListReading {
   exportId?: string;
   userId: string;
   bucket?: string;
@@ -32,8 +34,7 @@ export interface SubmitOptions {
 }
 
 export function addSubmitCommand(program: Command, cli: Cli): void {
-  program
-    .command('submit')
+  addListReadingOptions(program.command('submit'))
     .description('start an export of a list of files: one URL a line, JSONL, JSON or CSV, also gzipped')
     .argument('<manifest>', 'file, - for standard input, or the s3:// or https:// address of a list')
     .option('--export-id <id>', "yours; default: the job's id")
@@ -89,7 +90,7 @@ async function start({ clients, settings }: Services, list: string, options: Sub
       'STATE_MACHINE_ARN is required to submit: set it to the ARN of the state machine that the deployment made',
     ]);
   const jobId = options.name ?? newId();
-  const manifest = /^(s3|https?):\/\//.test(list) ? list : await uploadManifest(clients.s3, settings.bucket, list);
+  const manifest = addressOf(list, settings.bucket) ?? (await uploadManifest(clients.s3, settings.bucket, list, options.allowEmpty));
   try {
     const input = JSON.stringify(executionInput(jobId, manifest, options));
     const { executionArn = '' } = await clients.stepFunctions.send(new StartExecutionCommand({ stateMachineArn, name: jobId, input }));
@@ -113,7 +114,7 @@ export function executionInput(jobId: string, manifest: string, options: SubmitO
   return {
     exportId: options.exportId ?? jobId,
     userId: options.userId,
-    source: { manifest },
+    source: { manifest, ...listReadingOf(options) },
     ...(Object.keys(destination).length === 0 ? {} : { destination }),
     ...(Object.keys(sent).length === 0 ? {} : { options: sent }),
   };

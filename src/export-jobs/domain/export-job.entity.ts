@@ -72,6 +72,8 @@ export interface ExpansionPlan {
   batchSize: number;
   /** Key prefix of this expansion's segments. */
   segmentPrefix: string;
+  /** Files that the list has more than once, word for word: they count once. Absent when there are none. */
+  repeatedTasks?: number | undefined;
 }
 
 /** What is recorded for one batch in the counters of its job. */

@@ -1,11 +1,12 @@
 import { z } from 'zod';
 import { MANIFEST_FORMATS } from '../domain/export-request.js';
 import { defaultPrefix, prefixProblem, utf8Bytes } from '../domain/object-key.js';
-import { toManifestTask, type ManifestTask } from '../domain/manifest-task.js';
+import { contentOf, ownKeys, toManifestTask, type ManifestTask, type Naming } from '../domain/manifest-task.js';
 import { nearNameOf } from '../domain/near-name.js';
 import { headersProblem } from '../domain/request-headers.js';
-import { sourceUrlProblem } from '../domain/source-url.js';
-import { describeIssue, manifestEntrySchema, shortened } from './manifest/manifest-entry.schema.js';
+import { KEYS_FROM, sourceUrlProblem } from '../domain/source-url.js';
+import { shortened } from './manifest/column-names.js';
+import { describeIssue, manifestEntrySchema } from './manifest/manifest-entry.schema.js';
 
 const MAX_BODY_BYTES = 1_048_576;
 const MAX_METADATA_BYTES = 4_096;
@@ -33,10 +34,20 @@ const source = z
     files: z.array(manifestEntrySchema).optional(),
     manifest: checked(sourceUrlProblem).optional(),
     format: z.enum(MANIFEST_FORMATS, { error: `must be one of ${MANIFEST_FORMATS.join(', ')}` }).optional(),
+    keyFrom: z.enum(KEYS_FROM, { error: `must be one of ${KEYS_FROM.join(', ')}` }).optional(),
+    ignoreColumns: z.array(text(1_024)).max(1_000, { error: 'has over 1000 names: remove the columns from the list' }).optional(),
+    allowEmpty: z.boolean().optional(),
   })
-  .superRefine(({ files, manifest, format }, context) => {
-    if ((files === undefined) === (manifest === undefined)) addProblem(context, 'needs one of files and manifest: give exactly one');
-    if (files !== undefined && format !== undefined) addProblem(context, 'has a format without a manifest: leave it out');
+  .superRefine(({ files, manifest, format, keyFrom, ignoreColumns, allowEmpty }, context) => {
+    const given = [files, manifest].filter((value) => value !== undefined).length;
+    // The list may lie where this service's template says, and only how it is read be told.
+    const readingOnly = [format, keyFrom, ignoreColumns, allowEmpty].some((value) => value !== undefined);
+    if (given === 2 || (given === 0 && !readingOnly)) addProblem(context, 'needs one of files and manifest: give exactly one');
+    if (files === undefined) return;
+    if (format !== undefined) addProblem(context, 'has a format without a manifest: leave it out');
+    if (ignoreColumns !== undefined) addProblem(context, 'has ignoreColumns without a manifest: leave it out');
+    if (files.length === 0 && allowEmpty !== true)
+      addProblem(context, 'has no file: give some, or say that this is in order (allowEmpty: true)');
   });
 
 const destination = z.strictObject({
@@ -113,7 +124,8 @@ export function parseExportJobMessage(body: string): ParsedExportJobMessage {
   if (typos.length > 0) return unusable(json, typos);
   const message = parsed.data;
   if (message.source?.files === undefined) return { kind: 'ok', message };
-  const { tasks, reasons } = checkFiles(message.source.files, message.destination?.prefix ?? defaultPrefix(message.jobId));
+  const { files, keyFrom } = message.source;
+  const { tasks, reasons } = checkFiles(files, { prefix: message.destination?.prefix ?? defaultPrefix(message.jobId), keyFrom });
   return reasons.length === 0 ? { kind: 'ok', message, files: tasks } : unusable(json, reasons);
 }
 
@@ -131,20 +143,25 @@ function misspelt(json: unknown): string[] {
   });
 }
 
-function checkFiles(files: readonly z.infer<typeof manifestEntrySchema>[], prefix: string): { tasks: ManifestTask[]; reasons: string[] } {
+/** A file that is there twice, word for word, is one. */
+function checkFiles(files: readonly z.infer<typeof manifestEntrySchema>[], naming: Naming): { tasks: ManifestTask[]; reasons: string[] } {
   const tasks: ManifestTask[] = [];
   const reasons: string[] = [];
-  const indexOfKey = new Map<string, number>();
+  const firstOfKey = new Map<string, { index: number; content: string }>();
   for (const [index, file] of files.entries()) {
-    const outcome = toManifestTask(file, prefix);
+    const outcome = toManifestTask(file, naming);
     if (outcome.kind === 'problem') {
       reasons.push(`source.files[${index}].${outcome.field} ${outcome.reason}`);
       continue;
     }
-    const twin = indexOfKey.get(outcome.task.key);
-    if (twin !== undefined) reasons.push(`source.files[${index}].key is also the key of source.files[${twin}]: give each file its own`);
-    else indexOfKey.set(outcome.task.key, index);
-    tasks.push(outcome.task);
+    const { task } = outcome;
+    const content = contentOf(task);
+    const first = firstOfKey.get(task.key);
+    if (first === undefined) {
+      firstOfKey.set(task.key, { index, content });
+      tasks.push(task);
+    } else if (first.content !== content)
+      reasons.push(`source.files[${index}].key is also the key of source.files[${first.index}]: ${ownKeys(file.key, naming)}`);
   }
   return { tasks, reasons };
 }

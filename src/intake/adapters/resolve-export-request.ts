@@ -23,7 +23,7 @@ export async function resolveExportRequest(
   if (!defaults.destinationBuckets.includes(bucket))
     reasons.push('destination.bucket is not one of ALLOWED_DESTINATION_BUCKETS of this service: name one of them, or add it there');
   if (source === undefined)
-    reasons.push('source is missing and this service has no EXPORT_MANIFEST_URI_TEMPLATE: send source.files or source.manifest');
+    reasons.push('source names no list and this service has no EXPORT_MANIFEST_URI_TEMPLATE: send source.files or source.manifest');
   if (source === undefined || reasons.length > 0) return { kind: 'unusable', reasons };
   const { taskToken: _token, ...asSent } = message;
   const requestJson = canonicalJson(asSent);
@@ -52,12 +52,11 @@ function sourceOf(
   template: string | undefined,
 ): RequestSource | undefined {
   if (files !== undefined) return { kind: 'files', files };
-  const format = message.source?.format;
-  const given = message.source?.manifest;
-  if (given !== undefined) return { kind: 'manifest', uri: given, trusted: false, ...(format === undefined ? {} : { format }) };
+  const { manifest, files: _files, ...reading } = message.source ?? {};
+  if (manifest !== undefined) return { kind: 'manifest', uri: manifest, trusted: false, reading };
   if (template === undefined) return undefined;
   const { exportId, jobId, userId } = message;
   const values: Record<string, string> = { exportId, jobId, userId };
   const uri = template.replaceAll(/\{(exportId|jobId|userId)\}/g, (_match, name: string) => encodeURIComponent(values[name] ?? ''));
-  return { kind: 'manifest', uri, trusted: true, ...(format === undefined ? {} : { format }) };
+  return { kind: 'manifest', uri, trusted: true, reading };
 }

@@ -6,12 +6,12 @@ import { pipeline } from 'node:stream/promises';
 import { GetObjectCommand, type S3Client } from '@aws-sdk/client-s3';
 import { toStoreError } from '../../platform/s3/index.js';
 import { AppError, textLines, type Clock } from '../../shared/index.js';
-import { watchedBody, type SourceReader } from '../../worker-pool/index.js';
+import { parseS3Uri, watchedBody, type SourceReader } from '../../worker-pool/index.js';
 import type { ExpansionTurn } from '../application/expansion-turns.js';
 import { ManifestPort, type ManifestReading, type SpooledManifest } from '../application/manifest.port.js';
 import type { ExportRequest, RequestSource } from '../domain/export-request.js';
 import type { ManifestTask } from '../domain/manifest-task.js';
-import { HASH_BYTES, readManifest, type OpenManifest } from './manifest/index.js';
+import { HASH_BYTES, readManifest, type OpenManifest, type RepeatedTasks } from './manifest/index.js';
 import { SourceTime, TimedTurn } from './source-time.js';
 import { makeSpoolFolder } from './spool-folders.js';
 import { SpoolBudget, type SpoolShare } from './spool-budget.js';
@@ -48,7 +48,12 @@ export class SpoolingManifestAdapter extends ManifestPort {
 
   async spool({ source, destination }: ExportRequest, { signal, turn, onProgress }: ManifestReading): Promise<SpooledManifest> {
     if (source.kind === 'files')
-      return { totalTasks: source.files.length, tasks: () => Readable.from(source.files), dispose: () => Promise.resolve() };
+      return {
+        totalTasks: source.files.length,
+        repeatedTasks: 0,
+        tasks: () => Readable.from(source.files),
+        dispose: () => Promise.resolve(),
+      };
     const folder = await makeSpoolFolder(this.settings.folder).catch((error: unknown) => {
       throw this.orDiskFull(error);
     });
@@ -65,17 +70,20 @@ export class SpoolingManifestAdapter extends ManifestPort {
     const whole = AbortSignal.any([signal, time.isOver]);
     const timed = new TimedTurn(turn, time);
     try {
+      let repeated: RepeatedTasks | undefined;
       const tasks = readManifest(this.opener(source, whole, onProgress), {
-        format: source.format,
+        ...source.reading,
         prefix: destination.prefix,
         signal: whole,
         turn: timed,
         onProgress,
         hashesFile: join(folder, 'key-hashes'),
+        onRepeats: (found) => (repeated = found),
       });
       const file = join(folder, 'tasks.jsonl');
-      const totalTasks = await writeTasks(tasks, file, { signal: whole, turn: timed, share });
-      return { totalTasks, tasks: () => readTasks(file), dispose };
+      const written = await writeTasks(tasks, file, { signal: whole, turn: timed, share });
+      const repeatedTasks = repeated?.count ?? 0;
+      return { totalTasks: written - repeatedTasks, repeatedTasks, tasks: () => readTasks(file, repeated), dispose };
     } catch (error) {
       await dispose();
       if (!signal.aborted) time.isOver.throwIfAborted();
@@ -92,7 +100,7 @@ export class SpoolingManifestAdapter extends ManifestPort {
 
   /** Places that the operator named, not the message; everything else must pass the source guard. */
   private ownObject({ uri, trusted }: ManifestSource): { Bucket: string; Key: string } | undefined {
-    const [, bucket = '', key = ''] = /^s3:\/\/([^/]+)\/(.+)$/.exec(uri) ?? [];
+    const { bucket = '', key = '' } = parseS3Uri(uri) ?? {};
     const submitted = bucket === this.settings.exportBucket && key.startsWith(SUBMISSIONS_PREFIX);
     return bucket !== '' && (trusted || submitted) ? { Bucket: bucket, Key: key } : undefined;
   }
@@ -148,7 +156,8 @@ async function writeTasks(
   return totalTasks;
 }
 
-async function* readTasks(file: string): AsyncIterable<ManifestTask> {
+async function* readTasks(file: string, repeated: RepeatedTasks | undefined): AsyncIterable<ManifestTask> {
+  let ordinal = 0;
   // The lines are this process's own, written a moment ago.
-  for await (const line of textLines(createReadStream(file))) yield JSON.parse(line) as ManifestTask;
+  for await (const line of textLines(createReadStream(file))) if (repeated?.has(ordinal++) !== true) yield JSON.parse(line) as ManifestTask;
 }

@@ -5,6 +5,8 @@ import type { ExpansionTurn } from './expansion-turns.js';
 /** A manifest that has been read to its end and found wholly valid. */
 export interface SpooledManifest {
   totalTasks: number;
+  /** Files that were there before, word for word: they count once, and are not among the tasks. */
+  repeatedTasks: number;
   /** The tasks in order, from the beginning; may be read more than once. */
   tasks(): AsyncIterable<ManifestTask>;
   dispose(): Promise<void>;

@@ -99,7 +99,7 @@ export class PlanExpansionUseCase {
       const recorded = await this.ports.jobs.recordPlan(job.jobId, job.run, plan);
       if (recorded.kind !== 'written') return undefined;
       const { totalTasks, batchCount: batches, batchSize } = plan;
-      this.logger.info('Job expanded', { jobId: job.jobId, totalTasks, batches, batchSize });
+      this.logger.info('Job expanded', { jobId: job.jobId, totalTasks, batches, batchSize, ...repeatedOf(manifest) });
       return recorded.job;
     } finally {
       await manifest.dispose();
@@ -148,7 +148,7 @@ export class PlanExpansionUseCase {
       await turn.yield();
     }
     await Promise.all(writing);
-    return { totalTasks, batchCount, batchSize, segmentPrefix: prefix };
+    return { totalTasks, batchCount, batchSize, segmentPrefix: prefix, ...repeatedOf(manifest) };
   }
 
   private async writeSegment(
@@ -169,6 +169,10 @@ export class PlanExpansionUseCase {
     const wait = (ms: number) => turn.whileWaiting(() => clock.sleep(ms, signal));
     await write().catch((error: unknown) => insistAfter(error, write, wait));
   }
+}
+
+function repeatedOf({ repeatedTasks }: SpooledManifest): { repeatedTasks?: number } {
+  return repeatedTasks === 0 ? {} : { repeatedTasks };
 }
 
 async function* inBatches(tasks: AsyncIterable<ManifestTask>, size: number): AsyncIterable<ManifestTask[]> {

@@ -1,14 +1,26 @@
 import type { ManifestTask } from './manifest-task.js';
+import type { KeyFrom } from './source-url.js';
 
-/** What a message may name; a plain list of URLs is only ever sniffed. */
-export const MANIFEST_FORMATS = ['jsonl', 'json', 'csv', 'tsv-http-data'] as const;
+export const MANIFEST_FORMATS = ['list', 'jsonl', 'json', 'csv', 'tsv-http-data'] as const;
 export type ManifestFormat = (typeof MANIFEST_FORMATS)[number];
+
+/** How a list of files is to be read. */
+export interface ListReading {
+  /** Told by the list itself when absent. */
+  format?: ManifestFormat | undefined;
+  /** For files that have no key of their own; default `name`. */
+  keyFrom?: KeyFrom | undefined;
+  /** Columns of a CSV, and names in JSON, that the sender knows not to be ours. */
+  ignoreColumns?: readonly string[] | undefined;
+  /** A list without any file is in order. */
+  allowEmpty?: boolean | undefined;
+}
 
 /** Where the list of files comes from. */
 export type RequestSource =
   | { kind: 'files'; files: readonly ManifestTask[] }
-  /** `uri`: s3, http or https; `format` absent: sniffed. `trusted`: an operator named the place, not the message. */
-  | { kind: 'manifest'; uri: string; trusted: boolean; format?: ManifestFormat };
+  /** `uri`: s3, http or https. `trusted`: an operator named the place, not the message. */
+  | { kind: 'manifest'; uri: string; trusted: boolean; reading?: ListReading };
 
 /** One export as asked for, with this service's defaults filled in. */
 export interface ExportRequest {

@@ -1,16 +1,16 @@
-import { parseChecksum, type Checksum, type ChecksumAlgorithm } from '../../shared/index.js';
+import type { Checksum } from '../../shared/index.js';
+import { readChecksum, type GivenChecksum } from './given-checksum.js';
 import { keyProblem } from './object-key.js';
 import { headersProblem } from './request-headers.js';
-import { fileNameOf, sourceUrlProblem } from './source-url.js';
+import { keyOfUrl, plainScheme, sourceUrlProblem, type KeyFrom } from './source-url.js';
 
-/** One file of a job as its sender wrote it. */
+/** One file of a job as its sender wrote it; `null` is absent. */
 export interface ManifestEntry {
   url: string;
-  key?: string | undefined;
-  size?: number | undefined;
-  /** The value may be hex, base64 or base64url. */
-  checksum?: { algorithm: ChecksumAlgorithm; value: string } | undefined;
-  headers?: Record<string, string> | undefined;
+  key?: string | null | undefined;
+  size?: number | null | undefined;
+  checksum?: GivenChecksum | null | undefined;
+  headers?: Record<string, string> | null | undefined;
 }
 
 /** One file of a job, checked and complete. */
@@ -32,32 +32,57 @@ export interface ManifestProblem {
   reason: string;
 }
 
-export type TaskOutcome = { kind: 'task'; task: ManifestTask } | { kind: 'problem'; field: keyof ManifestEntry; reason: string };
+/** What decides the keys of a list's files. */
+export interface Naming {
+  /** The destination's: keys are checked with it. */
+  prefix: string;
+  /** Default `name`. */
+  keyFrom?: KeyFrom | undefined;
+}
+
+export type TaskOutcome = { kind: 'task'; task: ManifestTask } | { kind: 'problem'; field: string; reason: string };
 
 /** Two tasks with one key are for the whole list to find; everything else is checked here. */
-export function toManifestTask(entry: ManifestEntry, prefix: string): TaskOutcome {
+export function toManifestTask(entry: ManifestEntry, { prefix, keyFrom = 'name' }: Naming): TaskOutcome {
   const badUrl = sourceUrlProblem(entry.url);
   if (badUrl !== undefined) return { kind: 'problem', field: 'url', reason: badUrl };
-  const key = entry.key ?? fileNameOf(entry.url);
+  const url = plainScheme(entry.url);
+  const key = entry.key ?? keyOfUrl(url, keyFrom);
   if (key === undefined) return { kind: 'problem', field: 'key', reason: 'is missing and the URL has no file name to take: give a key' };
   const badKey = keyProblem(key, prefix);
-  if (badKey !== undefined) return { kind: 'problem', field: 'key', reason: entry.key === undefined ? `(from the URL) ${badKey}` : badKey };
-  const task: ManifestTask = { url: entry.url, key };
-  if (entry.size !== undefined) {
+  if (badKey !== undefined)
+    return { kind: 'problem', field: 'key', reason: isGiven(entry.key) ? badKey : `(from the URL) ${badKey}, or give a key` };
+  const task: ManifestTask = { url, key };
+  if (isGiven(entry.size)) {
     if (!Number.isSafeInteger(entry.size) || entry.size < 0)
       return { kind: 'problem', field: 'size', reason: 'is no whole number of bytes: give one, or leave it out' };
     task.size = entry.size;
   }
-  if (entry.checksum !== undefined) {
-    const { algorithm, value } = entry.checksum;
-    const parsed = parseChecksum(algorithm, value);
-    if (!parsed.ok) return { kind: 'problem', field: 'checksum', reason: parsed.reason };
-    task.checksum = { algorithm, value: parsed.value };
+  if (isGiven(entry.checksum)) {
+    const read = readChecksum(entry.checksum);
+    if (read.kind === 'problem') return read;
+    task.checksum = read.checksum;
   }
-  if (entry.headers !== undefined) {
+  if (isGiven(entry.headers)) {
     const badHeaders = headersProblem(entry.headers);
     if (badHeaders !== undefined) return { kind: 'problem', field: 'headers', reason: badHeaders };
     task.headers = entry.headers;
   }
   return { kind: 'task', task };
+}
+
+/** How to give another key to a file whose key another one has. */
+export function ownKeys(given: ManifestEntry['key'], { keyFrom = 'name' }: Pick<Naming, 'keyFrom'>): string {
+  const own = 'give each file a key of its own';
+  return isGiven(given) || keyFrom === 'path' ? own : `${own}, or take host and path of its URL (source.keyFrom: path, or --key-from path)`;
+}
+
+/** Everything of two files but their keys: with one key, they are one file when this is the same. */
+export function contentOf({ url, size, checksum, headers }: ManifestTask): string {
+  const sum = checksum === undefined ? '' : `${checksum.algorithm}:${checksum.value}`;
+  return `${url}\n${size ?? ''}\n${sum}\n${headers === undefined ? '' : JSON.stringify(headers)}`;
+}
+
+function isGiven<T>(value: T | null | undefined): value is T {
+  return value !== undefined && value !== null;
 }

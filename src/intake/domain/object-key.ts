@@ -9,6 +9,11 @@ const RESULTS_SEGMENT = '_export';
 
 const CONTROL_OR_LONE_SURROGATE = /[\p{Cc}\p{Cs}]/u;
 
+/** White space, and what nobody sees; the tags that end the emoji of a flag are seen with it. */
+const UNSEEN = String.raw`[\s\p{Z}[\p{Cf}--[\u{E0020}-\u{E007F}]]\u115F\u1160\u2800\u3164\uFFA0]`;
+const UNSEEN_START = new RegExp(`^${UNSEEN}`, 'v');
+const UNSEEN_END = new RegExp(`${UNSEEN}$`, 'v');
+
 const encoder = new TextEncoder();
 
 export function utf8Bytes(text: string): number {
@@ -20,6 +25,8 @@ export function keyProblem(key: string, prefix: string): string | undefined {
   if (key === '') return 'is empty: give the name of the object';
   const problem = pathProblem(key);
   if (problem !== undefined) return problem;
+  if (UNSEEN_START.test(key)) return 'begins with white space or an invisible character: leave it out';
+  if (UNSEEN_END.test(key)) return 'ends with white space or an invisible character: leave it out';
   if (key.endsWith('/')) return 'ends with "/": give the name of an object, not of a folder';
   const longest = (prefix.length + key.length) * 3;
   if (longest > MAX_KEY_BYTES && utf8Bytes(prefix + key) > MAX_KEY_BYTES)

@@ -45,9 +45,10 @@ export class SourceGuard {
   checkS3(uri: string): { bucket: string; key: string } {
     const location = parseS3Uri(uri);
     if (location === undefined) throw new TransferError('URL_INVALID', 'not an s3://bucket/key URI', { retryable: false });
-    if (!this.access.sourceBuckets.includes(location.bucket)) throw notAllowed('this bucket is not an allowed source');
+    if (!this.access.sourceBuckets.includes(location.bucket))
+      throw notAllowed('this bucket is not an allowed source: add it to ALLOWED_SOURCE_BUCKETS');
     // A destination prefix need not end in a slash: `<prefix>_export/` is wherever it stands.
-    if (location.key.includes('_export/')) throw notAllowed('results of exports are not allowed as sources');
+    if (location.key.includes('_export/')) throw notAllowed('results of exports are not allowed as sources; submit takes their lists');
     return location;
   }
 

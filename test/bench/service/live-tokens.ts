@@ -12,7 +12,7 @@ const AT_A_TIME = 50;
 export async function startLiveTokens({ clients, environment }: ServiceWorld, count: number): Promise<void> {
   const { states, sqs, documents } = clients;
   const { STATE_MACHINE_ARN: stateMachineArn, SQS_JOBS_QUEUE_URL: QueueUrl, DYNAMODB_JOBS_TABLE: table = '' } = environment;
-  const input = JSON.stringify({ exportId: 'bench', userId: 'bench', source: { files: [] } });
+  const input = JSON.stringify({ exportId: 'bench', userId: 'bench', source: { files: [], allowEmpty: true } });
   const jobs = new DynamoDbJobStateRepositoryAdapter(
     documents,
     { table, statusShards: 4, retentionDays: 30 },

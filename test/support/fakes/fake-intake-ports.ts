@@ -32,7 +32,7 @@ export class FakeManifest extends ManifestPort {
     return this.gate.pass('spool', () => {
       onProgress();
       const { totalTasks } = this;
-      return { totalTasks, tasks: () => tasks(totalTasks), dispose: () => Promise.resolve(void this.disposed++) };
+      return { totalTasks, repeatedTasks: 0, tasks: () => tasks(totalTasks), dispose: () => Promise.resolve(void this.disposed++) };
     });
   }
 }

@@ -33,6 +33,8 @@ describe('a command line that cannot be used', () => {
     [['submit', 'list', '--tolerated-failure-count', '1.5']],
     [['submit', 'list', '--tolerated-failure-percentage', '101']],
     [['submit', 'list', '--tolerated-failure-percentage', '']],
+    [['submit', 'list', '--format', 'xml']],
+    [['submit', 'list', '--key-from', 'url']],
     [[]],
   ])('exits with 2 and says what is wrong: %j', async (args) => {
     const { exitCode, stdout, stderr, closed } = await run(args);
@@ -80,6 +82,55 @@ describe('submit', () => {
       destination: { bucket: 'b', prefix: 'p/' },
       options: { toleratedFailureCount: 3, toleratedFailurePercentage: 2.5, failFast: true },
     });
+  });
+
+  it('says how the list is to be read, where its options do', async () => {
+    const options = ['--format', 'csv', '--key-from', 'path', '--ignore-columns', 'id,My note', '--allow-empty'];
+    const { sent } = await run(['submit', 'https://host/list.csv', ...options]);
+    expect(JSON.parse(String(sent[0]?.input.input))).toMatchObject({
+      source: { manifest: 'https://host/list.csv', format: 'csv', keyFrom: 'path', ignoreColumns: ['id', 'My note'], allowEmpty: true },
+    });
+  });
+
+  it.each(['HTTPS://host/list', 'S3://lists/list.csv', 's3://bucket/_submissions/list'])(
+    'takes %s for the address of a list',
+    async (list) => {
+      const { sent } = await run(['submit', list]);
+      expect(sent.map(({ name }) => name)).toEqual(['StartExecutionCommand']);
+      expect(JSON.parse(String(sent[0]?.input.input))).toMatchObject({ source: { manifest: list } });
+    },
+  );
+
+  it.each([
+    's3://bucket/exports/job-1/_export/job-1/run-1/failed.jsonl',
+    'S3://other/p/_export/job-1/run-1/failed.jsonl',
+    's3://bucket/list',
+  ])('reads %s itself, from where the service takes no list', async (list) => {
+    const { exitCode, sent } = await run(
+      ['submit', list],
+      {},
+      { GetObjectCommand: { Body: Readable.from([Buffer.from('http://a/b\n')]) } },
+    );
+    expect([exitCode, sent.map(({ name }) => name)]).toEqual([0, ['GetObjectCommand', 'PutObjectCommand', 'StartExecutionCommand']]);
+    const [, Bucket, Key] = /^s3:\/\/([^/]+)\/(.+)$/i.exec(list) ?? [];
+    expect(sent[0]?.input).toEqual({ Bucket, Key });
+    expect(sent[1]?.input).toMatchObject({ Bucket: 'bucket', Body: Buffer.from('http://a/b\n') });
+    expect(JSON.parse(String(sent[2]?.input.input))).toMatchObject({ source: { manifest: `s3://bucket/${String(sent[1]?.input.Key)}` } });
+  });
+
+  it('says why a list in S3 cannot be read', async () => {
+    const refused = Object.assign(new Error('The specified key does not exist.'), { name: 'NoSuchKey', awsService: 'S3' });
+    const { exitCode, stderr } = await run(['submit', 's3://bucket/gone'], {}, { GetObjectCommand: refused });
+    expect([exitCode, stderr]).toEqual([
+      1,
+      'The list s3://bucket/gone cannot be read: S3 answered NoSuchKey: The specified key does not exist.\n',
+    ]);
+  });
+
+  it('sends an empty list only if that is in order', async () => {
+    const { exitCode, sent } = await run(['submit', await listFile(''), '--allow-empty']);
+    expect([exitCode, sent.map(({ name }) => name)]).toEqual([0, ['PutObjectCommand', 'StartExecutionCommand']]);
+    expect(JSON.parse(String(sent[1]?.input.input))).toMatchObject({ source: { allowEmpty: true } });
   });
 
   it('uploads a long list in parts', async () => {
@@ -176,6 +227,12 @@ describe('jobs and job', () => {
       bytesInHand: 60_000_000,
       waits: [{ host: 'h.test', until: until.toISOString() }],
     });
+  });
+
+  it('says how many lines of its list were there before', async () => {
+    const repeated = { ...job, plan: { totalTasks: 10, batchCount: 2, batchSize: 5, segmentPrefix: 'segments/', repeatedTasks: 3 } };
+    const { stdout } = await run(['job', 'job-1'], { jobs: { find: async () => repeated, list: async () => [] } });
+    expect(stdout).toMatch(/Twice +3 lines of the list were there before: each file counts once\n/);
   });
 
   it('says how many queued batches of a job wait until others have ended', async () => {

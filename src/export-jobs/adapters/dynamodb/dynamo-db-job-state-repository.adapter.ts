@@ -102,7 +102,7 @@ export class DynamoDbJobStateRepositoryAdapter extends JobStateRepositoryPort {
     return this.update(jobId, {
       UpdateExpression:
         'SET totalTasks = :total, batchCount = :batches, batchSize = :size, segmentPrefix = :prefix, sentBatches = :sent, ' +
-        'updatedAt = :now, lastProgressAt = :now',
+        `${plan.repeatedTasks === undefined ? '' : 'repeatedTasks = :repeated, '}updatedAt = :now, lastProgressAt = :now`,
       ConditionExpression: [NO_PLAN_YET, STATUS_IS_PROCESSING, SAME_RUN].join(' AND '),
       ExpressionAttributeNames: NAMES,
       ExpressionAttributeValues: {
@@ -110,6 +110,7 @@ export class DynamoDbJobStateRepositoryAdapter extends JobStateRepositoryPort {
         ':batches': plan.batchCount,
         ':size': plan.batchSize,
         ':prefix': plan.segmentPrefix,
+        ...(plan.repeatedTasks === undefined ? {} : { ':repeated': plan.repeatedTasks }),
         ':sent': 0,
         ':processing': 'PROCESSING',
         ':run': run,

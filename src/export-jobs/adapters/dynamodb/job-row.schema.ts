@@ -33,6 +33,7 @@ export const jobRowSchema = z.object({
   batchCount: count.optional(),
   batchSize: count.optional(),
   segmentPrefix: z.string().optional(),
+  repeatedTasks: z.number().optional(),
   /** Absent in a row of the former version, whose expander sends all messages at once. */
   sentBatches: count.optional(),
   completedTasks: count,
@@ -75,6 +76,7 @@ export function toJobEntity(item: unknown): ExportJobEntity {
     batchCount,
     batchSize,
     segmentPrefix,
+    repeatedTasks,
     sentBatches,
     batchProgress,
     endedBatches,
@@ -83,7 +85,7 @@ export function toJobEntity(item: unknown): ExportJobEntity {
   const planned = totalTasks !== undefined && batchCount !== undefined && batchSize !== undefined && segmentPrefix !== undefined;
   return withoutUndefined<ExportJobEntity>({
     ...row,
-    plan: planned ? { totalTasks, batchCount, batchSize, segmentPrefix } : undefined,
+    plan: planned ? withoutUndefined({ totalTasks, batchCount, batchSize, segmentPrefix, repeatedTasks }) : undefined,
     sentBatches: sentBatches ?? batchCount ?? 0,
     batchProgress: new Map(Object.entries(batchProgress).map(([batchNo, text]) => [Number(batchNo), decodeBatchCount(text)])),
     endedBatches: endedBatches ?? new Set<number>(),

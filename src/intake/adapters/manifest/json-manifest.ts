@@ -8,8 +8,8 @@ import type { ManifestRow } from './manifest-row.js';
 const LF = 0x0a;
 
 /** A JSON array of objects, on as many lines as it likes; a row's line is the one its object starts on. */
-export async function* readJsonArray(bytes: AsyncIterable<Buffer>): AsyncGenerator<ManifestRow[]> {
-  const reader = new ArrayReader();
+export async function* readJsonArray(bytes: AsyncIterable<Buffer>, ignored: ReadonlySet<string>): AsyncGenerator<ManifestRow[]> {
+  const reader = new ArrayReader(ignored);
   const decoder = new TextDecoder('utf-8', { fatal: true });
   let line = 1;
   for await (const chunk of bytes) {
@@ -54,6 +54,8 @@ class ArrayReader {
   /** Characters read since the last element ended. */
   pendingChars = 0;
 
+  constructor(private readonly ignored: ReadonlySet<string>) {}
+
   /** @throws when the text is no continuation of a JSON array */
   push(text: string, line: number, rows: ManifestRow[]): void {
     this.pendingChars += text.length;
@@ -64,7 +66,7 @@ class ArrayReader {
       const element: unknown = this.#elements(token);
       this.#track(token);
       if (typeof element !== 'object' || element === null || !('value' in element)) continue;
-      rows.push({ ...rowOf(this.#startLine, element.value), element: ++this.#elementsRead });
+      rows.push({ ...rowOf(this.#startLine, element.value, this.ignored), element: ++this.#elementsRead });
       this.pendingChars = 0;
     }
   }

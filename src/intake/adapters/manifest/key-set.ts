@@ -11,19 +11,22 @@ const FIRST_SLOTS = 16;
 const MAX_LOAD = 0.75;
 const GROWTH = 1.25;
 
+/** How a key stands to those before it: `same`, it came with the same content; `other`, its first one came with another. */
+export type Repeat = 'new' | 'same' | 'other';
+
 /**
- * Which hashes were seen, by 58 bits of each: 8 to 10 bytes a hash, so about 10 MB for 1,000,000.
- * Among 10,000,000 keys two different ones meet with a chance of 1 in 5,000. So a hit is a
- * suspicion to be proven, never a proof. The table is 1,024 small ones: none takes long to grow,
+ * Which hashes of keys were seen, by 58 bits of each, and 48 bits of the content that the first of each
+ * came with: about 20 bytes a hash, so 10 MB for 500,000. Among 10,000,000 keys two different ones meet
+ * with a chance of 1 in 5,000. So `other` is a suspicion to be proven, never a proof; `same` is one:
+ * two files would have to meet in 106 bits. The table is 1,024 small ones: none takes long to grow,
  * and their growth needs no second copy of the whole.
  */
 export class KeySet {
   readonly #shards: (Shard | undefined)[] = [];
 
-  /** False when the hash, or very rarely another one, was added before. */
-  add({ high, low }: KeyHash): boolean {
+  add({ high, low }: KeyHash, content: KeyHash): Repeat {
     const shard = (this.#shards[low % SHARDS] ??= new Shard());
-    return shard.add(high || 1, low >>> 16);
+    return shard.add(high || 1, low >>> 16, content);
   }
 }
 
@@ -31,16 +34,18 @@ export class KeySet {
 class Shard {
   #high = new Uint32Array(FIRST_SLOTS);
   #low = new Uint16Array(FIRST_SLOTS);
+  #contentHigh = new Uint32Array(FIRST_SLOTS);
+  #contentLow = new Uint16Array(FIRST_SLOTS);
   #used = 0;
 
-  add(high: number, low: number): boolean {
+  add(high: number, low: number, content: KeyHash): Repeat {
     const slot = this.#find(high, low);
-    if (this.#high[slot] !== 0) return false;
-    this.#high[slot] = high;
-    this.#low[slot] = low;
+    const contentLow = content.low >>> 16;
+    if (this.#high[slot] !== 0) return this.#contentHigh[slot] === content.high && this.#contentLow[slot] === contentLow ? 'same' : 'other';
+    this.#put(slot, high, low, content.high, contentLow);
     this.#used++;
     if (this.#used > this.#high.length * MAX_LOAD) this.#grow();
-    return true;
+    return 'new';
   }
 
   #find(high: number, low: number): number {
@@ -49,16 +54,24 @@ class Shard {
     return slot;
   }
 
+  #put(slot: number, high: number, low: number, contentHigh: number, contentLow: number): void {
+    this.#high[slot] = high;
+    this.#low[slot] = low;
+    this.#contentHigh[slot] = contentHigh;
+    this.#contentLow[slot] = contentLow;
+  }
+
   #grow(): void {
-    const [highs, lows] = [this.#high, this.#low];
-    this.#high = new Uint32Array(Math.ceil(highs.length * GROWTH));
-    this.#low = new Uint16Array(this.#high.length);
+    const [highs, lows, contentHighs, contentLows] = [this.#high, this.#low, this.#contentHigh, this.#contentLow];
+    const slots = Math.ceil(highs.length * GROWTH);
+    this.#high = new Uint32Array(slots);
+    this.#low = new Uint16Array(slots);
+    this.#contentHigh = new Uint32Array(slots);
+    this.#contentLow = new Uint16Array(slots);
     for (const [index, high] of highs.entries()) {
       if (high === 0) continue;
       const low = lows[index] ?? 0;
-      const slot = this.#find(high, low);
-      this.#high[slot] = high;
-      this.#low[slot] = low;
+      this.#put(this.#find(high, low), high, low, contentHighs[index] ?? 0, contentLows[index] ?? 0);
     }
   }
 }

@@ -1,22 +1,24 @@
 import { pipeline, Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
+import { encodingOf, fromUtf16, MARK_BYTES, withLineFeeds } from './manifest-text.js';
 
 const START_BYTES = 65_536;
-const BOM = Buffer.from([0xef, 0xbb, 0xbf]);
 
 export interface ManifestBytes {
   /** The first 64 KiB (less if that is all), for a look at the format. */
   start: string;
-  /** Everything, the start included, uncompressed and without a byte order mark. */
+  /** Everything, the start included, uncompressed, as UTF-8 without a byte order mark; LF ends each line. */
   bytes: AsyncIterable<Buffer>;
 }
 
 export async function openManifest(body: AsyncIterable<Buffer>): Promise<ManifestBytes> {
   const raw = await peek(toBuffers(body), 2);
   const gzipped = raw.head[0] === 0x1f && raw.head[1] === 0x8b;
-  const { head, rest } = await peek(gzipped ? gunzip(raw) : join(raw), START_BYTES);
-  const text = head.subarray(0, BOM.length).equals(BOM) ? head.subarray(BOM.length) : head;
-  return { start: text.toString('utf8', 0, START_BYTES), bytes: join({ head: text, rest }) };
+  const plain = await peek(gzipped ? gunzip(raw) : join(raw), MARK_BYTES);
+  const { markBytes, encoding } = encodingOf(plain.head);
+  const marked = join({ head: plain.head.subarray(markBytes), rest: plain.rest });
+  const { head, rest } = await peek(withLineFeeds(encoding === 'utf-8' ? marked : fromUtf16(marked, encoding)), START_BYTES);
+  return { start: head.toString('utf8', 0, START_BYTES), bytes: join({ head, rest }) };
 }
 
 /** What zlib says when the compressed data itself is at fault, not its transport. */

@@ -1,38 +1,55 @@
 import { z } from 'zod';
-import { CHECKSUM_ALGORITHMS } from '../../../shared/index.js';
 import type { ManifestEntry } from '../../domain/manifest-task.js';
+import { plainName, shortened } from './column-names.js';
 import type { ManifestRow } from './manifest-row.js';
 
-const algorithm = z.enum(CHECKSUM_ALGORITHMS, { error: `must be one of ${CHECKSUM_ALGORITHMS.join(', ')}` });
+/** An object, or the value alone when that names its algorithm (`sha256:…`). */
+const checksum = z.preprocess(
+  (given) => (typeof given === 'string' ? { value: given } : given),
+  z.strictObject({ algorithm: z.string().nullish(), value: z.string() }).nullish(),
+);
 
 /**
- * One file in a message or a line of a JSON manifest. Only the shape: the rules of keys, URLs and checksums are the domain's.
+ * One file in a message or a line of a JSON manifest; `null` is absent. Only the shape: the rules of keys, URLs and checksums are the domain's.
  * Unknown keys are refused: a misspelt `checksum` would otherwise be a file that nobody verifies.
  */
 export const manifestEntrySchema = z.strictObject({
   url: z.string(),
-  key: z.string().optional(),
-  size: z.number().optional(),
-  checksum: z.strictObject({ algorithm, value: z.string() }).optional(),
-  headers: z.record(z.string(), z.string()).optional(),
+  key: z.string().nullish(),
+  size: z.number().nullish(),
+  checksum,
+  headers: z.record(z.string(), z.string()).nullish(),
 }) satisfies z.ZodType<ManifestEntry>;
 
-/** A value out of a JSON manifest as a row. */
-export function rowOf(line: number, value: unknown): ManifestRow {
-  const parsed = manifestEntrySchema.safeParse(value, { reportInput: true });
+const FOREIGN_NAMES = 'correct or remove them, or name them in ignoreColumns';
+
+/**
+ * A value out of a JSON manifest as a row.
+ * @param ignored plain names of keys that are left unread
+ */
+export function rowOf(line: number, value: unknown, ignored: ReadonlySet<string>): ManifestRow {
+  const parsed = manifestEntrySchema.safeParse(ignored.size === 0 ? value : without(value, ignored), { reportInput: true });
   if (parsed.success) return { line, entry: parsed.data };
-  return { line, problem: parsed.error.issues.map((issue) => describeIssue(issue, 'the entry')).join('; ') };
+  return { line, problem: parsed.error.issues.map((issue) => describeIssue(issue, 'the entry', FOREIGN_NAMES)).join('; ') };
 }
 
-const MAX_SHOWN_NAME = 60;
+function without(value: unknown, ignored: ReadonlySet<string>): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+  return Object.fromEntries(Object.entries(value).filter(([name]) => !ignored.has(plainName(name))));
+}
 
-/** An issue as `path reason`: names and expectations, never a value that was sent. `whole` names what has no path. */
-export function describeIssue(issue: z.core.$ZodIssue, whole: string): string {
+/**
+ * An issue as `path reason`: names and expectations, never a value that was sent. `whole` names what has no path, `mend` tells what to do
+ * with names at its top that are not ours.
+ */
+export function describeIssue(issue: z.core.$ZodIssue, whole: string, mend = 'correct or remove them'): string {
   const path = issue.path.reduce<string>((so, part) => {
     if (typeof part === 'number') return `${so}[${part}]`;
     return so === '' ? shortened(String(part)) : `${so}.${shortened(String(part))}`;
   }, '');
-  return `${path === '' ? whole : path} ${reasonOf(issue)}`;
+  if (issue.code === 'unrecognized_keys')
+    return `${path || whole} has unknown keys (${issue.keys.slice(0, 5).map(shortened).join(', ')}): ${path === '' ? mend : 'correct or remove them'}`;
+  return `${path || whole} ${reasonOf(issue)}`;
 }
 
 /** Types as a person calls them. */
@@ -44,14 +61,7 @@ function reasonOf(issue: z.core.$ZodIssue): string {
       return issue.input === undefined
         ? `is missing: add it (${issue.expected})`
         : `has the wrong type: it must be ${EXPECTED[issue.expected] ?? `of type ${issue.expected}`}`;
-    case 'unrecognized_keys':
-      return `has unknown keys (${issue.keys.slice(0, 5).map(shortened).join(', ')}): correct or remove them`;
     default:
       return issue.message;
   }
-}
-
-/** A name that was sent, to be shown. */
-export function shortened(name: string): string {
-  return name.length > MAX_SHOWN_NAME ? `${name.slice(0, MAX_SHOWN_NAME)}…` : name;
 }

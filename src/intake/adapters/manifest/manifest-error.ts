@@ -18,7 +18,7 @@ export class ManifestError extends AppError {
   }
 }
 
-/** Counts every problem and keeps the first ones. */
+/** Counts every problem and keeps the first ones, by line; what is said of a line twice counts once. */
 export class ProblemList {
   readonly #kept: ManifestProblem[] = [];
   #total = 0;
@@ -28,8 +28,8 @@ export class ProblemList {
   }
 
   add(line: number, reason: string): void {
-    this.#total++;
-    if (this.#kept.length < MAX_PROBLEMS) this.#kept.push({ line, reason });
+    if (this.#kept.some((kept) => kept.line === line && kept.reason === reason)) return;
+    this.merge([{ line, reason }], 1);
   }
 
   /** Puts `problems`, `total` in all, beside those already kept. */

@@ -19,5 +19,6 @@ export async function* readLines(bytes: AsyncIterable<Buffer>): AsyncGenerator<L
 function read(number: number, line: Buffer): Line {
   if (line.length > MAX_LINE_BYTES) return { number, text: '', problem: `the line is over ${MAX_LINE_BYTES} bytes: shorten it` };
   if (!isUtf8(line)) return { number, text: '', problem: 'the line is not UTF-8: save the manifest as UTF-8' };
+  if (line.includes(0)) return { number, text: '', problem: 'the line holds a NUL character: save the manifest as UTF-8' };
   return { number, text: line.toString('utf8') };
 }

@@ -1,4 +1,4 @@
-import { toManifestTask, type ManifestEntry, type ManifestTask } from '../../domain/manifest-task.js';
+import { toManifestTask, type ManifestEntry, type ManifestTask, type Naming } from '../../domain/manifest-task.js';
 
 interface Place {
   line: number;
@@ -11,11 +11,11 @@ export type ManifestRow = (Place & { entry: ManifestEntry }) | (Place & { proble
 
 export type CheckedRow = { kind: 'task'; task: ManifestTask } | { kind: 'problem'; reason: string };
 
-export function checkRow(row: ManifestRow, prefix: string): CheckedRow {
+export function checkRow(row: ManifestRow, naming: Naming): CheckedRow {
   if ('problem' in row) return { kind: 'problem', reason: row.element === undefined ? row.problem : `${placeOf(row)}: ${row.problem}` };
-  const outcome = toManifestTask(row.entry, prefix);
+  const outcome = toManifestTask(row.entry, naming);
   if (outcome.kind === 'task') return outcome;
-  return checkRow({ ...row, problem: `${outcome.field} ${outcome.reason}` }, prefix);
+  return checkRow({ ...row, problem: `${outcome.field} ${outcome.reason}` }, naming);
 }
 
 export function placeOf({ line, element }: Place): string {

@@ -1,28 +1,35 @@
 import { addAbortSignal, type Readable } from 'node:stream';
 import { AppError, chunksOf } from '../../../shared/index.js';
 import type { ExpansionTurn } from '../../application/expansion-turns.js';
-import type { ManifestTask } from '../../domain/manifest-task.js';
+import type { ListReading } from '../../domain/export-request.js';
+import type { ManifestTask, Naming } from '../../domain/manifest-task.js';
+import { plainName } from './column-names.js';
 import { readCsv } from './csv-manifest.js';
 import { DuplicateKeys } from './duplicate-keys.js';
 import { KeyHashes } from './key-hashes.js';
 import { readJsonArray } from './json-manifest.js';
-import { readJsonl, readList, readTsvHttpData } from './line-manifests.js';
+import { readJsonl, readList, readTsvHttpData, readUnnamed } from './line-manifests.js';
 import { isBrokenGzip, openManifest } from './manifest-bytes.js';
 import { ProblemList } from './manifest-error.js';
-import type { ManifestFormat } from '../../domain/export-request.js';
 import { sniffFormat } from './manifest-format.js';
 import { checkRow, type ManifestRow } from './manifest-row.js';
+import { BROKEN_TEXT } from './manifest-text.js';
+import type { RepeatedTasks } from './repeated-tasks.js';
 
 const TASKS_AT_ONCE = 1_000;
 const MAX_TASKS = 10_000_000;
 
-const READERS = { jsonl: readJsonl, json: readJsonArray, csv: readCsv, 'tsv-http-data': readTsvHttpData, list: readList };
+const READERS = {
+  list: readList,
+  unnamed: readUnnamed,
+  jsonl: readJsonl,
+  json: readJsonArray,
+  csv: readCsv,
+  'tsv-http-data': readTsvHttpData,
+};
+const ZIP = 'PK\u0003\u0004';
 
-export interface ReadManifestOptions {
-  /** Sniffed when absent. */
-  format?: ManifestFormat | undefined;
-  /** The destination's prefix: keys are checked with it. */
-  prefix: string;
+export interface ReadManifestOptions extends ListReading, Naming {
   signal: AbortSignal;
   /** Given back while the source is waited for, and after each chunk that was read. */
   turn: ExpansionTurn;
@@ -30,6 +37,8 @@ export interface ReadManifestOptions {
   onProgress: () => void;
   /** Where the hashes of a long list's keys are kept; its owner removes it. */
   hashesFile: string;
+  /** Called at the end with the tasks that were yielded, but are there twice word for word: they are to be left out. */
+  onRepeats: (repeated: RepeatedTasks) => void;
   maxTasks?: number;
 }
 
@@ -47,29 +56,35 @@ export type OpenManifest = () => Promise<Readable>;
  */
 export async function* readManifest(open: OpenManifest, options: ReadManifestOptions): AsyncGenerator<ManifestTask[]> {
   const problems = new ProblemList();
-  const duplicates = new DuplicateKeys(new KeyHashes(options.hashesFile));
+  const duplicates = new DuplicateKeys(new KeyHashes(options.hashesFile), options.keyFrom);
+  let isEmpty = true;
   for await (const rows of readRows(open, options)) {
     const tasks: ManifestTask[] = [];
     for (const row of rows) {
-      const checked = checkRow(row, options.prefix);
+      const checked = checkRow(row, options);
       if (checked.kind === 'task') {
-        duplicates.note(checked.task.key);
+        duplicates.note(checked.task);
         tasks.push(checked.task);
       } else problems.add(row.line, checked.reason);
     }
+    isEmpty &&= rows.length === 0;
     await duplicates.keep();
     if (problems.isEmpty) yield* chunksOf(tasks, TASKS_AT_ONCE);
   }
+  if (isEmpty && options.allowEmpty !== true) problems.add(1, NO_FILE);
   await duplicates.suspect(options.turn);
   if (duplicates.suspected) await prove(duplicates, problems, open, options);
   problems.throwIfAny();
+  options.onRepeats(duplicates.repeatedTasks);
 }
+
+const NO_FILE = 'the list has no file: check its address, or say that this is in order (source.allowEmpty: true, or --allow-empty)';
 
 async function prove(duplicates: DuplicateKeys, problems: ProblemList, open: OpenManifest, options: ReadManifestOptions): Promise<void> {
   for await (const rows of readRows(open, options)) {
     for (const row of rows) {
-      const checked = checkRow(row, options.prefix);
-      if (checked.kind === 'task') duplicates.prove(checked.task.key, row);
+      const checked = checkRow(row, options);
+      if (checked.kind === 'task') duplicates.prove(checked.task, row);
     }
   }
   const { verdict } = duplicates;
@@ -79,13 +94,18 @@ async function prove(duplicates: DuplicateKeys, problems: ProblemList, open: Ope
 }
 
 async function* readRows(open: OpenManifest, options: ReadManifestOptions): AsyncGenerator<ManifestRow[]> {
-  const { format, signal, turn, onProgress, maxTasks = MAX_TASKS } = options;
+  const { format, ignoreColumns = [], signal, turn, onProgress, maxTasks = MAX_TASKS } = options;
+  const ignored = new Set(ignoreColumns.map(plainName));
   const body = addAbortSignal(signal, await turn.whileWaiting(open));
   let count = 0;
   let line = 1;
   try {
     const { start, bytes } = await turn.whileWaiting(() => openManifest(tellingOf(body, onProgress)));
-    for await (const rows of READERS[format ?? sniffFormat(start)](inTurns(bytes, turn))) {
+    if (start.startsWith(ZIP)) {
+      yield [{ line, problem: 'the list is a ZIP archive or an Excel workbook: unpack it, or save it as CSV' }];
+      return;
+    }
+    for await (const rows of READERS[format ?? sniffFormat(start)](inTurns(bytes, turn), ignored)) {
       count += rows.length;
       line = rows.at(-1)?.line ?? line;
       if (count > maxTasks) {
@@ -95,8 +115,9 @@ async function* readRows(open: OpenManifest, options: ReadManifestOptions): Asyn
       yield rows;
     }
   } catch (error) {
-    if (!isBrokenGzip(error)) throw error;
-    yield [{ line, problem: 'the gzip data is broken here or soon after: compress the manifest again' }];
+    if (isBrokenGzip(error)) yield [{ line, problem: 'the gzip data is broken here or soon after: compress the manifest again' }];
+    else if (isBrokenText(error)) yield [{ line, problem: 'the text is no UTF-16 here or soon after: save the manifest as UTF-8' }];
+    else throw error;
   } finally {
     body.destroy();
   }
@@ -121,4 +142,8 @@ async function* inTurns(chunks: AsyncIterable<Buffer>, turn: ExpansionTurn): Asy
   } finally {
     await source.return?.();
   }
+}
+
+function isBrokenText(error: unknown): boolean {
+  return error instanceof AppError && error.code === BROKEN_TEXT;
 }

@@ -13,6 +13,7 @@ const ON_LISTS = ['unit/intake/application/open-lists.spec.ts'];
 const ON_PROGRESS = ['unit/intake/application/expansion-progress.spec.ts'];
 const ON_CONSUMER = ['unit/intake/adapters/export-job.consumer.spec.ts'];
 const ON_SPOOL_FOLDERS = ['unit/intake/adapters/spool-folders.spec.ts'];
+const ON_READING = ['unit/intake/adapters/manifest/read-manifest.spec.ts'];
 const ON_SPOOLING = ['unit/intake/adapters/spooling-manifest.adapter.spec.ts'];
 
 export const INTAKE_MUTATIONS: readonly Mutation[] = [
@@ -200,5 +201,45 @@ export const INTAKE_MUTATIONS: readonly Mutation[] = [
     find: 'if (this.blocks.length < MAX_BLOCKS) return;',
     replace: 'if (this.blocks.length < MAX_BLOCKS * 1_000) return;',
     specs: ['unit/intake/adapters/manifest/duplicate-keys.spec.ts'],
+  },
+  {
+    rule: 'One line never decides a format',
+    fault: 'a list that may be of URLs and names is taken for one of URLs',
+    file: 'src/intake/adapters/manifest/line-manifests.ts',
+    find: 'const SEPARATES = /[,;\\t]|^"/;',
+    replace: 'const SEPARATES = /^"/;',
+    specs: ON_READING,
+  },
+  {
+    rule: 'keys given twice are found in every format',
+    fault: 'another file under the same key is left out as if it were the same',
+    file: 'src/intake/adapters/manifest/duplicate-keys.ts',
+    find: "if (repeat === 'same')",
+    replace: 'if (repeat)',
+    specs: ON_READING,
+  },
+  {
+    rule: 'holds a file once that the list has twice',
+    fault: 'a file that is there twice is stored twice, and the job counts more files than it has',
+    file: 'src/intake/adapters/spooling-manifest.adapter.ts',
+    find: 'if (repeated?.has(ordinal++) !== true) yield',
+    replace: 'yield',
+    specs: ON_SPOOLING,
+  },
+  {
+    rule: 'which has no file, unless that is in order',
+    fault: 'a list that came out empty is a job that succeeds',
+    file: READING,
+    find: 'if (isEmpty && options.allowEmpty !== true)',
+    replace: 'if (isEmpty && options.allowEmpty === false)',
+    specs: ON_READING,
+  },
+  {
+    rule: 'from where the service takes no list',
+    fault: 'submit sends the address of a list that the service refuses',
+    file: 'src/cli/upload-manifest.ts',
+    find: 'object.key.includes(RESULTS) ? undefined : list',
+    replace: 'list',
+    specs: ['unit/cli/program.spec.ts'],
   },
 ];

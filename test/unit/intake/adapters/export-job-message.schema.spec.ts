@@ -62,8 +62,24 @@ describe('a usable message', () => {
     expect(parse({ ...REQUIRED, source: { manifest, format: 'jsonl' } }).kind).toBe('ok');
   });
 
-  it('may hold no files at all', () => {
-    expect(parse({ ...REQUIRED, source: { files: [] } })).toMatchObject({ kind: 'ok', files: [] });
+  it('may hold no files at all, if it says so', () => {
+    expect(parse({ ...REQUIRED, source: { files: [], allowEmpty: true } })).toMatchObject({ kind: 'ok', files: [] });
+  });
+
+  it('may say how the list is read, also one that lies where the service says', () => {
+    const reading = { format: 'list', keyFrom: 'path', ignoreColumns: ['id'], allowEmpty: true };
+    expect(parse({ ...REQUIRED, source: { manifest: 'S3://bucket/k', ...reading } }).kind).toBe('ok');
+    expect(parse({ ...REQUIRED, source: reading }).kind).toBe('ok');
+  });
+
+  it('may have a file twice: it is one', () => {
+    const files = [{ url: 'https://host/a', size: null }, { url: 'https://host/a' }];
+    expect(parse({ ...REQUIRED, source: { files } })).toMatchObject({ files: [{ url: 'https://host/a', key: 'a' }] });
+  });
+
+  it('may name its files by host and path', () => {
+    const files = [{ url: 'https://host/a' }, { url: 'https://other/a' }];
+    expect(parse({ ...REQUIRED, source: { files, keyFrom: 'path' } })).toMatchObject({ files: [{ key: 'host/a' }, { key: 'other/a' }] });
   });
 
   it.each(['a', "A-z_0.9+!@='()", 'x'.repeat(128), '...'])('may have the jobId %s', (jobId) => {
@@ -95,10 +111,16 @@ describe('an unusable message', () => {
     [{ ...REQUIRED, taskToken: 'x'.repeat(2_049) }, 'taskToken is over 2048 characters'],
     [{ ...REQUIRED, source: { manifest: 's3://bucket/k', formta: 'csv' } }, 'source has unknown keys (formta)'],
     [{ ...REQUIRED, source: {} }, 'source needs one of files and manifest'],
-    [{ ...REQUIRED, source: { files: [], manifest: 's3://bucket/k' } }, 'source needs one of files and manifest'],
-    [{ ...REQUIRED, source: { files: [], format: 'csv' } }, 'source has a format without a manifest'],
+    [{ ...REQUIRED, source: { files: [{ url: 'https://host/a' }], manifest: 's3://bucket/k' } }, 'source needs one of files and manifest'],
+    [{ ...REQUIRED, source: { files: [], format: 'csv', allowEmpty: true } }, 'source has a format without a manifest'],
+    [{ ...REQUIRED, source: { files: [], ignoreColumns: [], allowEmpty: true } }, 'source has ignoreColumns without a manifest'],
+    [{ ...REQUIRED, source: { files: [] } }, 'source has no file: give some, or say that this is in order (allowEmpty: true)'],
+    [{ ...REQUIRED, source: { manifest: 's3://bucket/k', keyFrom: 'url' } }, 'source.keyFrom must be one of name, path'],
     [{ ...REQUIRED, source: { manifest: 'ftp://host/x' } }, 'source.manifest has another scheme'],
-    [{ ...REQUIRED, source: { manifest: 's3://bucket/k', format: 'xml' } }, 'source.format must be one of jsonl, json, csv, tsv-http-data'],
+    [
+      { ...REQUIRED, source: { manifest: 's3://bucket/k', format: 'xml' } },
+      'source.format must be one of list, jsonl, json, csv, tsv-http-data',
+    ],
     [{ ...REQUIRED, source: { files: [{ key: 'a' }] } }, 'source.files[0].url is missing'],
     [{ ...REQUIRED, source: { files: [{ url: 'https://host/a', sise: 1 }] } }, 'source.files[0] has unknown keys (sise)'],
     [
@@ -111,7 +133,7 @@ describe('an unusable message', () => {
     ],
     [
       { ...REQUIRED, source: { files: [{ url: 'https://host/a' }, { url: 'https://other/a' }] } },
-      'source.files[1].key is also the key of source.files[0]',
+      'source.files[1].key is also the key of source.files[0]: give each file a key of its own, or take host and path of its URL (source.keyFrom: path',
     ],
     [{ ...REQUIRED, destination: { bucket: 'UPPER' } }, 'destination.bucket is no bucket name'],
     [{ ...REQUIRED, destination: { prefix: 'a' } }, 'destination.prefix does not end with "/"'],

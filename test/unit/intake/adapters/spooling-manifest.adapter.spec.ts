@@ -106,6 +106,14 @@ describe('a manifest that is spooled', () => {
     await expectNoFiles();
   });
 
+  it('holds a file once that the list has twice, and says so', async () => {
+    const spooled = await spool(async () => Readable.from([Buffer.from('https://host/a\nhttps://host/b\nhttps://host/a\n')]));
+    const keys: string[] = [];
+    for await (const { key } of spooled.tasks()) keys.push(key);
+    expect([spooled.totalTasks, spooled.repeatedTasks, keys]).toEqual([2, 1, ['a', 'b']]);
+    await spooled.dispose();
+  });
+
   it('that the disk has no space for says where, and what helps, and may be tried again', async () => {
     const full = Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' });
     await expect(spool(() => Promise.reject(full))).rejects.toMatchObject({

@@ -202,7 +202,7 @@ onEachClock('an expansion that is not wanted any more', () => {
       for (let index = 0; index < 5; index++) yield { url: `https://origin.test/${index}`, key: `file-${index}` };
       await new Promise(() => undefined);
     }
-    i.manifest.spool = () => Promise.resolve({ totalTasks: 12, tasks: halfOfTheList, dispose: () => Promise.resolve() });
+    i.manifest.spool = () => Promise.resolve({ totalTasks: 12, repeatedTasks: 0, tasks: halfOfTheList, dispose: () => Promise.resolve() });
     i.gate.next('writeSegment', 'unavailable');
     void expand().catch(() => undefined);
     await settled();

@@ -2,10 +2,10 @@ import { describe, expect, it } from '@jest/globals';
 import { toManifestTask, type ManifestEntry } from '../../../../src/intake/domain/manifest-task.js';
 import { keyProblem, prefixProblem } from '../../../../src/intake/domain/object-key.js';
 import { headersProblem } from '../../../../src/intake/domain/request-headers.js';
-import { sourceUrlProblem } from '../../../../src/intake/domain/source-url.js';
+import { sourceUrlProblem, type KeyFrom } from '../../../../src/intake/domain/source-url.js';
 
-const taskOf = (entry: ManifestEntry) => {
-  const outcome = toManifestTask(entry, 'exports/1/');
+const taskOf = (entry: ManifestEntry, keyFrom?: KeyFrom) => {
+  const outcome = toManifestTask(entry, { prefix: 'exports/1/', keyFrom });
   return outcome.kind === 'task' ? outcome.task : `${outcome.field} ${outcome.reason}`;
 };
 
@@ -15,17 +15,69 @@ describe('a task from an entry', () => {
     ['https://host/a/b.pdf?sig=x#part', 'b.pdf'],
     ['https://host/a/%C3%A4%20b.pdf', 'ä b.pdf'],
     ['https://host/o/a%2Fb.pdf', 'b.pdf'],
+    ['https://host/100%.pdf', '100%.pdf'],
+    ['https://host/%E4.pdf', '%E4.pdf'],
+    ['https://host/%C3%A4-100%-%E4.pdf', 'ä-100%-%E4.pdf'],
     ['s3://bucket/a/b%20c?d.pdf', 'b%20c?d.pdf'],
   ])('takes the key of %s from its decoded path', (url, key) => {
     expect(taskOf({ url })).toEqual({ url, key });
   });
 
-  it.each(['https://host', 'https://host/a/', 'https://host/%E0%A4%A', 's3://bucket/folder/'])(
+  it.each(['https://host', 'https://host/a/', 'https://host/a%2F', 's3://bucket/folder/'])(
     'asks for a key when %s has no file name',
     (url) => {
       expect(taskOf({ url })).toBe('key is missing and the URL has no file name to take: give a key');
     },
   );
+
+  it.each([
+    ['https://Host:8080/a/b.pdf?sig=x#part', 'host/a/b.pdf'],
+    ['https://host/o/a%2Fb.pdf', 'host/o/a/b.pdf'],
+    ['s3://bucket/a/b c.pdf', 'bucket/a/b c.pdf'],
+  ])('keyFrom path: takes the key of %s from host and path', (url, key) => {
+    expect(taskOf({ url }, 'path')).toEqual({ url, key });
+    expect(taskOf({ url, key: 'mine' }, 'path')).toEqual({ url, key: 'mine' });
+  });
+
+  it.each(['https://host/a/', 'https://host'])('keyFrom path: asks for a key when %s has no file name', (url) => {
+    expect(taskOf({ url }, 'path')).toMatch(/^key is missing/);
+  });
+
+  it('takes S3:// for s3://', () => {
+    expect(taskOf({ url: 'S3://bucket/a/b.pdf' })).toEqual({ url: 's3://bucket/a/b.pdf', key: 'b.pdf' });
+  });
+
+  it('takes null for absent', () => {
+    expect(taskOf({ url: 'https://host/x', key: null, size: null, checksum: null, headers: null })).toEqual({
+      url: 'https://host/x',
+      key: 'x',
+    });
+  });
+
+  const HEX = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
+  const BASE64 = '47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=';
+  it.each([
+    { algorithm: 'SHA256', value: HEX },
+    { algorithm: 'SHA-256', value: BASE64 },
+    { algorithm: 'sha256', value: `sha256:${HEX}` },
+    { algorithm: 'Sha-256', value: `sha256-${BASE64}` },
+    { value: `sha256-${BASE64}` },
+    { value: `SHA-256=${BASE64}` },
+    { algorithm: null, value: `"sha256:${HEX}"` },
+  ])('reads the checksum %j', (checksum) => {
+    expect(taskOf({ url: 'https://host/x', checksum })).toMatchObject({ checksum: { algorithm: 'sha256', value: HEX } });
+  });
+
+  it.each([
+    [{ value: HEX }, 'checksum.algorithm is missing: add it, or write it before the value (sha256:…)'],
+    [{ algorithm: 'md4', value: HEX }, 'checksum.algorithm must be one of md5, sha1,'],
+    [{ value: `sha384-${BASE64}` }, 'checksum.algorithm must be one of md5, sha1,'],
+    [{ algorithm: 'md5', value: `sha256:${HEX}` }, 'checksum is one of sha256 by its value, and not of md5: correct one of them'],
+    [{ value: 'sha256:abc' }, 'checksum is no sha256: give 64 hex digits'],
+    [{ value: `sha256-${BASE64} sha512-abc` }, 'checksum is no sha256: give 64 hex digits'],
+  ])('refuses the checksum %j', (checksum, problem) => {
+    expect(taskOf({ url: 'https://host/x', checksum })).toContain(problem);
+  });
 
   it('carries size, headers and the checksum as lower-case hex', () => {
     const entry: ManifestEntry = {
@@ -52,7 +104,7 @@ describe('a task from an entry', () => {
 });
 
 describe('keys', () => {
-  it.each(['a', 'a/b.txt', '..a/b..', 'ünï/ぶ', 'with space', 'x_export/y'])('takes %j', (key) => {
+  it.each(['a', 'a/b.txt', '..a/b..', 'ünï/ぶ', 'with space', 'x_export/y', 'heart ❤️', '🏴󠁧󠁢󠁥󠁮󠁧󠁿'])('takes %j', (key) => {
     expect(keyProblem(key, 'p/')).toBeUndefined();
   });
 
@@ -64,6 +116,10 @@ describe('keys', () => {
     ['./a', 'segment'],
     ['a/../b', 'segment'],
     ['..', 'segment'],
+    [' a', 'begins with white space'],
+    ['a\u00a0', 'ends with white space or an invisible character: leave it out'],
+    ['a.pdf\u200b', 'ends with white space or an invisible'],
+    ['\u2066a', 'begins with white space or an invisible'],
     ['a\nb', 'control character'],
     ['a\u007fb', 'control character'],
     ['a\ud800b', 'surrogate'],
@@ -93,9 +149,12 @@ describe('prefixes', () => {
 });
 
 describe('URLs', () => {
-  it.each(['http://host/x', 'https://host:8443/x?y=1', 'https://[::1]/x', 's3://my-bucket/a b?c', 'HTTPS://host/'])('takes %s', (url) => {
-    expect(sourceUrlProblem(url)).toBeUndefined();
-  });
+  it.each(['http://host/x', 'https://host:8443/x?y=1', 'https://[::1]/x', 's3://my-bucket/a b?c', 'HTTPS://host/', 'S3://my-bucket/a'])(
+    'takes %s',
+    (url) => {
+      expect(sourceUrlProblem(url)).toBeUndefined();
+    },
+  );
 
   it.each([
     ['', 'is empty'],

@@ -1,7 +1,15 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from '@jest/globals';
-import { ManifestError, readManifest, type ReadManifestOptions } from '../../../../../src/intake/adapters/manifest/index.js';
+import {
+  ManifestError,
+  readManifest,
+  type ReadManifestOptions,
+  type RepeatedTasks,
+} from '../../../../../src/intake/adapters/manifest/index.js';
 import type { ManifestFormat } from '../../../../../src/intake/domain/export-request.js';
 import type { ManifestTask } from '../../../../../src/intake/domain/manifest-task.js';
 import { AppError } from '../../../../../src/shared/index.js';
@@ -64,6 +72,13 @@ const MANIFESTS: [name: string, format: ManifestFormat | undefined, content: str
     `${JSON.stringify(SEPARATED)}\n${JSONL}`,
     [SEPARATED, ...ENTRIES],
   ],
+  ['JSONL with a comma after its lines', 'jsonl', JSONL.replaceAll('\n', ' ,\n'), ENTRIES],
+  [
+    'JSON with null for absent',
+    'json',
+    JSON.stringify(ENTRIES.map((entry) => ({ headers: null, size: null, checksum: null, ...entry }))),
+    ENTRIES,
+  ],
   ['a JSON array on one line', 'json', JSON.stringify(ENTRIES), ENTRIES],
   ['a JSON array on many lines', 'json', ` \n${JSON.stringify(ENTRIES, null, 2)}\n`, ENTRIES],
   ['CSV with a header', 'csv', CSV, ENTRIES],
@@ -73,24 +88,14 @@ const MANIFESTS: [name: string, format: ManifestFormat | undefined, content: str
     `MD5, Key ,URL\n"${MD5_HEX}",k,https://host/x\n`,
     [{ url: 'https://host/x', key: 'k', checksum: { algorithm: 'md5', value: MD5_HEX } }],
   ],
-  [
-    "rclone's URL,FILENAME",
-    'csv',
-    `# two files\nhttps://host/a,x/y.pdf\n\n"https://host/b,c",z\nhttps://host/d.pdf\n`,
-    [
-      { url: 'https://host/a', key: 'x/y.pdf' },
-      { url: 'https://host/b,c', key: 'z' },
-      { url: 'https://host/d.pdf', key: 'd.pdf' },
-    ],
-  ],
   ['TsvHttpData-1.0', 'tsv-http-data', TSV, TSV_TASKS],
   [
     'a plain list',
     undefined,
-    '# mine\n\n  https://host/a.pdf  \nhttps://host/b,c.pdf?x=1,2\n#https://host/no\n',
+    '# mine, "too"\n\n  https://host/a.pdf  \nhttps://host/b.pdf?x=1\n#https://host/no\n',
     [
       { url: 'https://host/a.pdf', key: 'a.pdf' },
-      { url: 'https://host/b,c.pdf?x=1,2', key: 'b,c.pdf' },
+      { url: 'https://host/b.pdf?x=1', key: 'b.pdf' },
     ],
   ],
 ];
@@ -121,8 +126,27 @@ describe('readManifest', () => {
     expect(await problemsOf(cut)).toEqual([expect.stringContaining('the gzip data is broken')]);
   });
 
-  it.each(['', '\n\n', '[]', 'url,key\n', 'TsvHttpData-1.0\n', '# nothing yet\n', gzipSync('')])('finds no task in %j', async (content) => {
-    expect(await read(content)).toEqual([]);
+  it.each(['', '\n\n', '[]', 'url,key\n', 'TsvHttpData-1.0\n', '# nothing yet\n', 'sep=;\n', gzipSync('')])(
+    'refuses %j, which has no file, unless that is in order',
+    async (content) => {
+      expect(await problemsOf(content)).toEqual([expect.stringMatching(/^1: the list has no file: .* --allow-empty\)$/)]);
+      expect(await read(content, { allowEmpty: true })).toEqual([]);
+    },
+  );
+
+  it.each(['utf16le', 'utf16be'] as const)('reads %s with a byte order mark, in chunks of any size', async (encoding) => {
+    const bytes = Buffer.from(`\u{FEFF}url,key\nhttps://host/a,ä🎉.pdf\n`, 'utf16le');
+    if (encoding === 'utf16be') bytes.swap16();
+    for (const chunk of [1, 3, 65_536]) expect(await read(bytes, { chunk })).toEqual([{ url: 'https://host/a', key: 'ä🎉.pdf' }]);
+    expect(await problemsOf(bytes.subarray(0, -1))).toEqual([expect.stringContaining('the text is no UTF-16 here or soon after')]);
+  });
+
+  it('ends a line at CR, LF and CRLF, and counts them as an editor does', async () => {
+    const content = 'https://host/a\rhttps://host/b\r\nhttps://host/c\n\rx';
+    for (const chunk of [1, 2, 3, 65_536]) {
+      expect(await problemsOf(content, { chunk })).toEqual([expect.stringMatching(/^5: url/)]);
+      expect((await read(content.slice(0, -1), { chunk })).map(({ key }) => key)).toEqual(['a', 'b', 'c']);
+    }
   });
 
   it('yields at most 1,000 tasks at a time, in order', async () => {
@@ -152,6 +176,42 @@ describe('readManifest', () => {
   });
 });
 
+describe('One line never decides a format', () => {
+  const DOUBT =
+    'the line may be one URL, or a URL and a name with a separator between, and nothing tells which: name the format, list or csv';
+  const fileOf = (url: string, key: string) => ({ url, key });
+
+  it.each([
+    ['https://h/w_200,h_300/a.jpg\nhttps://h/b.jpg', 1],
+    ['https://h/a.pdf\nhttps://h/b,docs/b.pdf', 2],
+    ['https://h/full/300,/0/default.jpg', 1],
+    ['https://h/map?bbox=1,2,3,4', 1],
+    ['# mine\nhttps://h/a.pdf\n"https://h/b,c",docs/b.pdf', 3],
+    ['https://h/a.pdf;docs/a.pdf', 1],
+    ['https://h/a.pdf\tdocs/a.pdf', 1],
+    [`${'https://h/a.pdf\n'.repeat(10_000)}https://h/b,docs/b.pdf\nhttps://h/c,docs/c.pdf`, 10_001],
+  ])('%#: a list that may be read in two ways is refused once, with the way to name it', async (content, line) => {
+    for (const chunk of [7, 65_536])
+      expect(await problemsOf(content, { chunk })).toEqual([
+        `${line}: ${DOUBT} (source.format, or --format), or begin the list with a header like url,key`,
+      ]);
+  });
+
+  it('is read as it is named', async () => {
+    const content = '# mine\nhttps://h/w_200,h_300/a.jpg\nhttps://h/b.jpg\n';
+    expect(await read(content, { format: 'list' })).toEqual([
+      fileOf('https://h/w_200,h_300/a.jpg', 'a.jpg'),
+      fileOf('https://h/b.jpg', 'b.jpg'),
+    ]);
+    expect(await read(content, { format: 'csv' })).toEqual([fileOf('https://h/w_200', 'h_300/a.jpg'), fileOf('https://h/b.jpg', 'b.jpg')]);
+    expect(await read('https://host/a\n# the "second one\n"https://host/b,c", z ,,\n', { format: 'csv' })).toEqual([
+      fileOf('https://host/a', 'a'),
+      fileOf('https://host/b,c', 'z'),
+    ]);
+    expect(await read('sep=;\nhttps://host/a,1;z\n')).toEqual([fileOf('https://host/a,1', 'z')]);
+  });
+});
+
 describe('a manifest with problems', () => {
   it.each<[string, Reading, string[]]>([
     [
@@ -159,7 +219,18 @@ describe('a manifest with problems', () => {
       {},
       ['2: the line is not JSON: write one object a line', '3: url is no absolute URL: give an http, https or s3 URL'],
     ],
-    ['{"url":"https://host/a","sise":1}', {}, ['1: the entry has unknown keys (sise): correct or remove them']],
+    [
+      '{"url":"https://host/a","sise":1}',
+      {},
+      ['1: the entry has unknown keys (sise): correct or remove them, or name them in ignoreColumns'],
+    ],
+    [
+      '{"url":"https://host/a","checksum":{"algoritm":"md5","value":"x"}}',
+      {},
+      ['1: checksum has unknown keys (algoritm): correct or remove them'],
+    ],
+    ['{"url":"https://host/a","key":"a "}', {}, ['1: key ends with white space or an invisible character: leave it out']],
+    ['https://host/%20a.pdf', {}, ['1: key (from the URL) begins with white space or an invisible character: leave it out, or give a key']],
     [
       '{"key":"a"}\n7',
       { format: 'jsonl' },
@@ -176,18 +247,23 @@ describe('a manifest with problems', () => {
       'url,size\nhttps://host/a,1,2\nhttps://host/b,x\nhttps://host/c',
       {},
       [
-        '2: the line has 3 fields, the header 2: quote a field that contains a comma',
+        '2: the line has 3 fields, the header 2: quote a field that contains a separator',
         '3: size is no whole number of bytes: give one, or leave it empty',
-        '4: the line has 1 fields, the header 2: quote a field that contains a comma',
+        '4: the line has 1 fields, the header 2: quote a field that contains a separator',
       ],
     ],
     [
-      'url,sha265\nhttps://host/a,1',
+      'url,sha265,,My Id\nhttps://host/a,1,,2',
       {},
-      ['1: the header has an unknown column: use url, key, size, md5, sha1, sha256, sha512, crc32, crc32c, crc64nvme'],
+      [
+        '1: the header has columns that are not ours (sha265, column 3, My Id): correct them if they are misspelt (ours are url, key, size, ' +
+          'checksum, md5, sha1, sha256, sha512, crc32, crc32c, crc64nvme), else take the list with them: ' +
+          `ignoreColumns ["sha265","column 3","My Id"], or --ignore-columns 'sha265,column 3,My Id'`,
+      ],
     ],
-    ['url,url\nhttps://host/a,1', {}, ['1: the header names a column twice: remove one']],
-    ['link,name\nhttps://host/a,b', {}, ['1: the first line is neither a header with a url column nor a URL: add the header']],
+    ['url,Link\nhttps://host/a,1', {}, ['1: the header has more than one url column (url, Link): remove one, or name it in ignoreColumns']],
+    ['url,key\nhttps://host/a,b', { ignoreColumns: ['url'] }, ['1: the header has no url column: add it']],
+    ['address,name\nhttps://host/a,b', {}, ['1: the first line is neither a header with a url column nor a URL: add the header']],
     [`url,md5,crc32\nhttps://host/a,${MD5_HEX},00000000`, {}, ['2: md5 and crc32 are both given: give one checksum a file']],
     [
       'url,key\n"https://host/a"x,b\nhttps://host/"b",c\nhttps://host/c,d',
@@ -198,7 +274,22 @@ describe('a manifest with problems', () => {
       ],
     ],
     ['url,key\nhttps://host/a,"b', {}, ['2: the quotes do not match: quote a whole field, and double the quotes inside it']],
-    ['https://host/a,b,c', {}, ['1: the line has 3 fields, not URL,FILENAME: quote a field that contains a comma']],
+    [
+      'url,key\nhttps://host/x\n"https://host\n/a",b\nhttps://host/c,"d\ne',
+      {},
+      [
+        '2: the line has 1 fields, the header 2: quote a field that contains a separator',
+        '3: url contains a control character, or a space at an end: percent-encode it or leave it out',
+        '5: the quotes do not match: quote a whole field, and double the quotes inside it',
+      ],
+    ],
+    ['PK\u0003\u0004\u0000', {}, ['1: the list is a ZIP archive or an Excel workbook: unpack it, or save it as CSV']],
+    [
+      'https://host/a;b.pdf',
+      { format: 'csv' },
+      ['1: the line has a semicolon and no comma: write sep=; or sep=, into the first line, to tell what separates'],
+    ],
+    ['https://host/a,b,c', { format: 'csv' }, ['1: the line has 3 fields, not URL,FILENAME: quote a field that contains a comma']],
     [
       `TsvHttpData-1.0\nhttps://host/a\t1\t${MD5_HEX}`,
       {},
@@ -240,8 +331,8 @@ describe('a manifest with problems', () => {
     expect(await problemsOf(`{"url":"https://host/a"}\n${JSON.stringify({ url: long })}`)).toEqual([
       '2: the line is over 65536 bytes: shorten it',
     ]);
-    expect(await problemsOf(`url,key\nhttps://host/a,"${'x\n'.repeat(40_000)}"`)).toContainEqual(
-      expect.stringContaining('a record reaches over 65536 bytes here'),
+    expect((await problemsOf(`url,key\nhttps://host/a,"${'x\n'.repeat(70_000)}"`))[0]).toBe(
+      '2: the record is over 65536 characters: close its quotes, or shorten it',
     );
     expect(await problemsOf(JSON.stringify([{ url: 'https://host/a' }, { url: long.repeat(3) }]))).toEqual([
       '1: an element is over 65536 characters: shorten it',
@@ -295,24 +386,54 @@ describe('a manifest with problems', () => {
   });
 });
 
+describe('columns that are not ours', () => {
+  const task = [{ url: 'https://host/a', key: 'a b' }];
+
+  it.each([
+    ['My ID;url;key;note', 'My ID;url;key;note\n7;https://host/a; a b ;"two\nlines; and more"\n', ['my-id', 'NOTE']],
+    ['one of ours', 'url,key,size\nhttps://host/a,a b,unknown\n', ['size']],
+    ['the second URL', 'url,key,link\nhttps://host/a,a b,https://other/b\n', ['link']],
+    ["pandas' index", ',url,key\n0,https://host/a,a b\n', ['column 1']],
+    ['JSONL', '{"url":"https://host/a","key":"a b","My ID":{"x":1}}\n', ['my id']],
+    ['JSON', '[{"url":"https://host/a","key":"a b","My ID":[1]}]', ['my id']],
+  ])('are left unread by consent: %s', async (_what, content, ignoreColumns) => {
+    expect(await read(content, { ignoreColumns })).toEqual(task);
+    expect(await read(content, { ignoreColumns, chunk: 1 })).toEqual(task);
+  });
+});
+
 describe('keys given twice', () => {
   it('are found in every format, with both places', async () => {
     expect(await problemsOf('https://host/a\nhttps://host/b\nhttps://other/a')).toEqual([
-      "3: key is also that of line 1: give each file a key of its own (without one it is the URL's file name)",
+      '3: key "a" (from the URL) is also that of line 1: give each file a key of its own, ' +
+        'or take host and path of its URL (source.keyFrom: path, or --key-from path)',
     ]);
     expect(await problemsOf('[{"url":"https://host/a"},{"url":"https://host/b","key":"a"}]')).toEqual([
-      "1: element 2: key is also that of element 1: give each file a key of its own (without one it is the URL's file name)",
+      '1: element 2: key "a" is also that of element 1: give each file a key of its own',
     ]);
+    expect(await problemsOf('https://host/a?x=1\nhttps://host/a?x=2', { keyFrom: 'path' })).toEqual([
+      '2: key "host/a" (from the URL) is also that of line 1: give each file a key of its own',
+    ]);
+  });
+
+  it('are one file when all else is the same, too: however many they are', async () => {
+    const lines = Array.from({ length: 30_000 }, (_, index) => `https://host/${index % 20_000}.pdf`);
+    let repeated: RepeatedTasks | undefined;
+    const folder = await mkdtemp(join(tmpdir(), 'repeated-'));
+    const tasks = await read(lines.join('\n'), { hashesFile: join(folder, 'hashes'), onRepeats: (found) => (repeated = found) });
+    await rm(folder, { recursive: true });
+    const kept = tasks.filter((_task, ordinal) => repeated?.has(ordinal) !== true);
+    expect([repeated?.count, kept.map(({ url }) => url)]).toEqual([10_000, lines.slice(0, 20_000)]);
   });
 
   it('are listed by line among the other problems, and counted', async () => {
     const lines = [
       'https://host/a',
       'nothing',
-      'https://host/a',
+      'https://host/a?2',
       'nothing',
-      'https://host/a',
-      ...Array.from({ length: 50 }, (_, index) => `https://host/b${index % 25}`),
+      'https://host/a?3',
+      ...Array.from({ length: 50 }, (_, index) => `https://host/b${index % 25}?${index}`),
     ];
     const error = await errorOf(lines.join('\n'));
     expect(error.problems.slice(0, 5).map(({ line }) => line)).toEqual([2, 3, 4, 5, 31]);
@@ -321,7 +442,7 @@ describe('keys given twice', () => {
   });
 
   it('are looked for in a second reading, which must be of the same manifest', async () => {
-    const contents = ['https://host/a\nhttps://host/a', 'https://host/a\nhttps://host/b'];
+    const contents = ['https://host/a\nhttps://host/a?2', 'https://host/a\nhttps://host/b'];
     const reading = async () => {
       for await (const _ of readManifest(async () => chunked(contents.shift() ?? '', 1_024), aManifestReading()));
     };

@@ -1,0 +1,24 @@
+import { columnOf } from './csv-columns.js';
+
+export const DELIMITERS = { ',': 'comma', ';': 'semicolon', '\t': 'tab' } as const;
+export type Delimiter = keyof typeof DELIMITERS;
+
+/** What the first line of a CSV tells: `separator` is Excel's `sep=;`, which is no record; `none`: it is neither that nor a header. */
+export interface Dialect {
+  kind: 'separator' | 'header' | 'none';
+  delimiter: Delimiter;
+}
+
+const SEPARATOR = /^"?sep=([,;\t])"?\s*$/i;
+
+/** A header is a line that has a column for the URL, whichever delimiter makes it so, and no URL. */
+export function dialectOf(line: string): Dialect {
+  if (line.includes('://')) return { kind: 'none', delimiter: ',' };
+  const delimiters = Object.keys(DELIMITERS) as Delimiter[];
+  const separator = delimiters.find((delimiter) => SEPARATOR.exec(line.trimStart())?.[1] === delimiter);
+  if (separator !== undefined) return { kind: 'separator', delimiter: separator };
+  const [most = ','] = delimiters.toSorted((a, b) => line.split(b).length - line.split(a).length);
+  const hasUrl = (delimiter: Delimiter) => line.split(delimiter).some((name) => columnOf(name.replaceAll('"', '')) === 'url');
+  const header = [most, ...delimiters].find(hasUrl);
+  return header === undefined ? { kind: 'none', delimiter: ',' } : { kind: 'header', delimiter: header };
+}
