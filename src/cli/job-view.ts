@@ -1,4 +1,4 @@
-import { failedManifestKey, type ExportJobEntity } from '../export-jobs/index.js';
+import { failedManifestKey, isTerminal, type ExportJobEntity } from '../export-jobs/index.js';
 import type { Progress } from './presentation/index.js';
 
 /** A job as commands show it: never its token, its request, or its bookkeeping. */
@@ -16,6 +16,7 @@ export function viewOf(job: ExportJobEntity) {
     run: job.run,
     attempt: job.attempt,
     createdAt: job.createdAt,
+    reopenedAt: job.reopened?.at ?? null,
     lastProgressAt: job.lastProgressAt,
     lastHeartbeatAt: job.lastHeartbeatAt ?? null,
     completedAt: job.completedAt ?? null,
@@ -32,9 +33,10 @@ export function viewOf(job: ExportJobEntity) {
   };
 }
 
-/** From its acceptance until its end, or until now. */
+/** Of its present run: from its acceptance, or reopening, until its end, or until now. */
 export function durationMs(job: ExportJobEntity, nowMs = Date.now()): number {
-  return Math.max(0, (job.completedAt === undefined ? nowMs : Date.parse(job.completedAt)) - Date.parse(job.createdAt));
+  const { createdAt, reopened, completedAt } = job;
+  return Math.max(0, (completedAt === undefined ? nowMs : Date.parse(completedAt)) - Date.parse(reopened?.at ?? createdAt));
 }
 
 export function progressOf(job: ExportJobEntity): Progress {
@@ -44,9 +46,13 @@ export function progressOf(job: ExportJobEntity): Progress {
     failed: job.failedTasks,
     total: job.plan?.totalTasks,
     bytes: job.bytesProcessed,
+    ended: isTerminal(job.status),
   };
 }
 
 export function noSuchJob(jobId: string): string {
-  return `There is no job ${jobId}: check the id; a job just submitted is there once the service has accepted it`;
+  return `There is no job ${jobId}: check the id (jobs --all lists them); a job just submitted is there once the service has accepted it`;
 }
+
+/** A job that no service has accepted yet. */
+export const WAITING: Progress = { label: 'WAITING', completed: 0, failed: 0, bytes: 0 };

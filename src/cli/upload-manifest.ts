@@ -3,13 +3,14 @@ import {
   AbortMultipartUploadCommand,
   CompleteMultipartUploadCommand,
   CreateMultipartUploadCommand,
+  DeleteObjectCommand,
   PutObjectCommand,
   UploadPartCommand,
   type S3Client,
 } from '@aws-sdk/client-s3';
 import { SUBMISSIONS_PREFIX } from '../intake/index.js';
 import { newId } from '../shared/index.js';
-import { CliError } from './cli-error.js';
+import { UsageError } from './cli-error.js';
 import { emptyList, isBlank, unreadableReason } from './list-problems.js';
 
 const PART_BYTES = 8 * 1024 * 1024;
@@ -24,10 +25,16 @@ export async function uploadManifest(client: S3Client, bucket: string, path: str
   const parts = partsOf(path === '-' ? process.stdin : createReadStream(path));
   const first = await next(parts, path);
   if (first === undefined || (first.byteLength < PART_BYTES && isBlank(first)))
-    throw new CliError(emptyList(path === '-' ? 'Standard input' : path));
+    throw new UsageError(emptyList(path === '-' ? 'Standard input' : path));
   if (first.byteLength < PART_BYTES) await client.send(new PutObjectCommand({ ...at, Body: first }));
   else await uploadParts(client, at, first, () => next(parts, path));
   return `s3://${at.Bucket}/${at.Key}`;
+}
+
+/** A list that no execution is about to read; one that cannot be removed falls to the bucket's lifecycle rule. */
+export async function removeManifest(client: S3Client, address: string): Promise<void> {
+  const [, Bucket = '', Key = ''] = /^s3:\/\/([^/]+)\/(.+)$/.exec(address) ?? [];
+  await client.send(new DeleteObjectCommand({ Bucket, Key })).catch(() => undefined);
 }
 
 async function uploadParts(
@@ -58,7 +65,7 @@ async function next(parts: AsyncGenerator<Buffer>, path: string): Promise<Buffer
     const part = await parts.next();
     return part.done === true ? undefined : part.value;
   } catch (error) {
-    throw new CliError(`The list ${path} cannot be read (${unreadableReason(error)}): give a file, or - for standard input`);
+    throw new UsageError(`The list ${path} cannot be read (${unreadableReason(error)}): give a file, or - for standard input`);
   }
 }
 

@@ -6,7 +6,7 @@ import { Readable } from 'node:stream';
 import { ConfigurationError } from '../../../src/config/index.js';
 import { runCli } from '../../../src/cli/program.js';
 import type { Services } from '../../../src/cli/services.js';
-import { job, run, TOKEN } from '../../support/command-line.js';
+import { job, run, TOKEN, type GivenServices } from '../../support/command-line.js';
 import { aSummary } from '../../support/finisher.js';
 
 const folders: string[] = [];
@@ -26,7 +26,8 @@ describe('a command line that cannot be used', () => {
   it.each([
     [['unknown']],
     [['jobs', '--unknown']],
-    [['jobs', '--status', 'COMPLETED']],
+    [['jobs', '--status', 'DONE']],
+    [['jobs', '--since', 'yesterday']],
     [['jobs', '--limit', '0']],
     [['job']],
     [['submit', 'list', '--tolerated-failure-count', '-1']],
@@ -69,7 +70,7 @@ describe('submit', () => {
   });
 
   it('passes on what its options say, and takes the address of a list for the list', async () => {
-    const options = ['--export-id', 'e', '--user-id', 'u', '--bucket', 'b', '--prefix', 'p/'];
+    const options = ['--export-id', 'e', '--user-id', 'u', '--bucket', 'my-bucket', '--prefix', 'p/'];
     const tolerated = ['--tolerated-failure-count', '3', '--tolerated-failure-percentage', '2.5', '--fail-fast'];
     const { sent } = await run(['submit', 'https://host/list.jsonl', ...options, ...tolerated]);
     expect(sent).toHaveLength(1);
@@ -77,7 +78,7 @@ describe('submit', () => {
       exportId: 'e',
       userId: 'u',
       source: { manifest: 'https://host/list.jsonl' },
-      destination: { bucket: 'b', prefix: 'p/' },
+      destination: { bucket: 'my-bucket', prefix: 'p/' },
       options: { toleratedFailureCount: 3, toleratedFailurePercentage: 2.5, failFast: true },
     });
   });
@@ -107,7 +108,7 @@ describe('submit', () => {
       [tmpdir(), 'it is a folder'],
     ] as const) {
       const { exitCode, stderr, sent } = await run(['submit', list]);
-      expect([exitCode, sent]).toEqual([1, []]);
+      expect([exitCode, sent]).toEqual([2, []]);
       expect(stderr).toContain(list);
       expect(stderr).toContain(reason);
     }
@@ -132,7 +133,7 @@ describe('jobs and job', () => {
   it('lists the active jobs as a table, and says that ended ones are not there', async () => {
     const { stdout, stderr } = await run(['jobs']);
     expect(stdout).toMatch(/^JOB {4}STATUS .*\njob-1 {2}DOWNLOADING +6 +10 +1 +1\.5 KB/);
-    expect(stderr).toMatch(/^1 active job\. Ended jobs are not listed: .* 2 coordinators live\.\n$/);
+    expect(stderr).toMatch(/^1 active job\. Ended jobs: npx export-worker jobs --all\. 2 coordinators live\.\n$/);
   });
 
   it('says that nobody runs them, and lists them when that cannot be known', async () => {
@@ -171,7 +172,7 @@ describe('jobs and job', () => {
     expect(JSON.parse((await run(['job', 'job-1', '--json'], services)).stdout)).toMatchObject({ batches: { queued: 3 }, waitForTurn: 2 });
   });
 
-  it.each([['job'], ['watch'], ['cancel'], ['retry']])('%s exits with 1 for a job that is not there', async (command) => {
+  it.each([['job'], ['cancel'], ['retry']])('%s exits with 1 for a job that is not there', async (command) => {
     const { exitCode, stdout, stderr, closed } = await run([command, 'nobody']);
     expect([exitCode, stdout, closed]).toEqual([1, '', 1]);
     expect(stderr).toContain('There is no job nobody');
@@ -191,22 +192,23 @@ describe('a job with failures', () => {
   const lines = Array.from({ length: 12 }, (_, index) =>
     JSON.stringify({ index, url: 'u', key: `k-${index}`, code: 'HTTP_404', message: 'is\ngone', httpStatus: 404, attempts: 1 }),
   );
-  const services = (send: () => Promise<unknown>): Partial<Services> => ({
+  const services = (send: () => Promise<unknown>): GivenServices => ({
     jobs: { find: async () => failed, list: async () => [] },
     batches: { list: async () => [row] },
     clients: { s3: { send } } as unknown as Services['clients'],
   });
   const readable = services(async () => ({ Body: Readable.from([Buffer.from(lines.join('\n'))]) }));
 
-  it('names the first ten, how many more there are, and where all of them lie', async () => {
+  it('counts them by reason, names the first, and says where all of them lie', async () => {
     const { stdout } = await run(['job', 'job-1'], readable);
     expect(stdout).toContain('s3://bucket/exports/job-1/_export/job-1/run-1/failed.jsonl');
-    expect(stdout).toContain('Failed files:\n  k-0  HTTP_404  is gone\n');
-    expect(stdout).toMatch(/ k-9 .*\n {2}… and 2 more\n$/);
+    expect(stdout).toMatch(/Failed files:\n {2}12 × HTTP_404: is gone\n {6}k-0\n {6}k-1\n {6}k-2\n {6}… and 9 more\n$/);
   });
 
   it('tells programs the same', async () => {
-    const { failures } = JSON.parse((await run(['job', 'job-1', '--json'], readable)).stdout) as { failures: unknown[] };
+    const json = JSON.parse((await run(['job', 'job-1', '--json'], readable)).stdout) as { failures: unknown[]; failureCounts: unknown };
+    const { failures, failureCounts } = json;
+    expect(failureCounts).toEqual({ HTTP_404: 12 });
     expect(failures).toHaveLength(10);
     expect(failures[0]).toMatchObject({ key: 'k-0', code: 'HTTP_404' });
   });
@@ -237,7 +239,7 @@ describe('watch', () => {
     };
     const { exitCode, stderr } = await run(['watch', 'job-1'], { jobs });
     expect(exitCode).toBe(130);
-    expect(stderr).toContain('Detached; the job goes on. Follow it again: export-worker watch job-1');
+    expect(stderr).toContain('Detached; the job goes on. Follow it again: npx export-worker watch job-1');
   });
 
   it.each([
@@ -303,7 +305,9 @@ describe('an error of AWS', () => {
   });
 
   it('of the configuration exits with 78 and tells every problem', async () => {
-    const terminal = { out: () => undefined, err: { write: () => undefined, isTty: false, columns: 80 } };
-    expect(await runCli(['jobs'], terminal, () => Promise.reject(new ConfigurationError(['"AWS_REGION" is required'])))).toBe(78);
+    const output = { write: () => undefined, isTty: false, columns: 80 };
+    expect(
+      await runCli(['jobs'], { out: output, err: output }, () => Promise.reject(new ConfigurationError(['"AWS_REGION" is required']))),
+    ).toBe(78);
   });
 });
