@@ -35,6 +35,8 @@ export interface BucketDefinition {
   readonly name: string;
   /** Of a lifecycle rule for the whole bucket: multipart uploads so old belong to a process that was killed. */
   readonly abortUploadsAfterDays: number;
+  /** Of a lifecycle rule for the lists that `submit` uploads: a job that is begun anew, by a redrive, reads its list again. */
+  readonly submissions: { readonly prefix: string; readonly expireAfterDays: number };
 }
 
 export interface ResourceDefinitions {
@@ -83,7 +85,7 @@ export function defineResources(prefix: string): ResourceDefinitions {
       },
     },
     queues: { jobs: queue(`${prefix}-jobs`, 5), batches: queue(`${prefix}-batches`, 20) },
-    bucket: { name: `${prefix}-exports`, abortUploadsAfterDays: 7 },
+    bucket: { name: `${prefix}-exports`, abortUploadsAfterDays: 7, submissions: { prefix: '_submissions/', expireAfterDays: 30 } },
     stateMachine: `${prefix}-export`,
   };
 }

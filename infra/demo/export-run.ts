@@ -72,6 +72,7 @@ export class ExportRun {
         failed: row?.failedTasks ?? 0,
         total: row?.totalTasks,
         bytes: row?.bytesProcessed ?? 0,
+        ended: hasEnded(row),
       });
       if (execution.status !== 'RUNNING') return execution;
       await sleep(POLL_MS, undefined, { signal });
@@ -83,7 +84,7 @@ export class ExportRun {
     const deadline = performance.now() + 5_000;
     for (;;) {
       const row = await this.row();
-      if (row === undefined || ['COMPLETED', 'FAILED', 'CANCELLED'].includes(row.status) || performance.now() > deadline) return row;
+      if (row === undefined || hasEnded(row) || performance.now() > deadline) return row;
       await sleep(POLL_MS, undefined, { signal });
     }
   }
@@ -94,4 +95,8 @@ export class ExportRun {
     );
     return Item === undefined ? undefined : jobRow.parse(Item);
   }
+}
+
+function hasEnded(row: JobRow | undefined): boolean {
+  return row !== undefined && ['COMPLETED', 'FAILED', 'CANCELLED'].includes(row.status);
 }

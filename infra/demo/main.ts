@@ -10,6 +10,7 @@ import { runDemo, type DemoOptions } from './run-demo.js';
 import { jsonSummary, summaryText } from './summary.js';
 
 const EXIT_FAILED = 1;
+const EXIT_USAGE = 2;
 const EXIT_INTERRUPTED = 130;
 
 interface DemoFlags {
@@ -53,7 +54,7 @@ async function runAndReport(options: DemoOptions & DemoFlags, output: ProgressOu
   const startedAt = performance.now();
   const report = await runDemo(options, output, signal);
   const durationMs = performance.now() - startedAt;
-  output.write(summaryText(report, durationMs));
+  output.write(await summaryText(report, durationMs, output));
   if (options.json) process.stdout.write(`${JSON.stringify(jsonSummary(report, durationMs))}\n`);
   return report.checks.every(({ problems }) => problems.length === 0) ? 0 : EXIT_FAILED;
 }
@@ -66,7 +67,7 @@ async function readList(path: string): Promise<Uint8Array> {
   } catch (error) {
     process.stderr.write(`The list ${path} cannot be read (${unreadableReason(error)}): give a file\n`);
   }
-  return process.exit(EXIT_FAILED);
+  return process.exit(EXIT_USAGE);
 }
 
 function outputTo(stream: NodeJS.WriteStream): ProgressOutput {
@@ -80,7 +81,7 @@ await new Command('demo')
   .option('--json', 'progress to standard error; the last line of standard output is one JSON object')
   .addOption(new Option('--fault <fault>', 'what the checks must notice').choices(FAULTS).hideHelp())
   .showHelpAfterError('(--help shows how)')
-  .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : 2))
+  .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : EXIT_USAGE))
   .action(async (list: string | undefined, flags: DemoFlags) => {
     await endProcess(await demo(list, flags));
   })

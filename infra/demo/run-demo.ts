@@ -102,7 +102,7 @@ async function exportAndCheck(
   return { jobId, bucket: aws.resources.bucket, prefix, evidence, checks, retries: origin?.retries, mainLoopDelayP99Ms };
 }
 
-/** Where AWS is, a little haste, and nothing else: no setting of the caller's shell reaches the service. */
+/** Where AWS is, a little haste, and which private sources are allowed: no other setting of the caller's shell reaches the service. */
 function serviceEnvironment(aws: LocalAws, fault: Fault | undefined): Record<string, string> {
   return {
     ...aws.environment(),

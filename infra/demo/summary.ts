@@ -1,7 +1,14 @@
-import { facts, failureLines, formatBytes, formatDuration } from '../../src/cli/index.js';
+import {
+  columnsOf,
+  facts,
+  failureLines,
+  groupFailures,
+  formatBytes,
+  formatDuration,
+  sentence,
+  type ProgressOutput,
+} from '../../src/cli/index.js';
 import type { DemoReport } from './run-demo.js';
-
-const FAILED_SHOWN = 20;
 
 /** The last line of `--json`. */
 export function jsonSummary(report: DemoReport, durationMs: number) {
@@ -23,33 +30,38 @@ export function jsonSummary(report: DemoReport, durationMs: number) {
 }
 
 /** For people. */
-export function summaryText(report: DemoReport, durationMs: number): string {
+export async function summaryText(report: DemoReport, durationMs: number, output: ProgressOutput): Promise<string> {
+  const width = columnsOf(output);
   const { evidence, bucket, prefix, retries, checks } = report;
   const { job, execution, results, tokens } = evidence;
   const answers = tokens.flatMap((token) => token.answers).map(({ kind, accepted }) => `${kind}${accepted ? '' : ' (refused)'}`);
-  const lines = failureLines(results?.failed.slice(0, FAILED_SHOWN) ?? [], results?.failed.length ?? 0);
+  const failed = results?.failed ?? [];
+  const lines = failureLines(await groupFailures(failed), { total: failed.length, prefix, width });
   const stored = evidence.objects.size > 0;
   const failedChecks = checks.filter(({ problems }) => problems.length > 0);
   return [
     '\n',
-    facts([
-      ['Execution', execution.status],
-      ['Files', `${job?.completedTasks ?? 0} stored, ${job?.failedTasks ?? 0} failed, ${job?.totalTasks ?? 0} in all`],
-      ['Verified', `${verifiedObjects(report)} objects, byte for byte (${formatBytes(bytesOf(report))})`],
-      ['Retries', retries === undefined ? undefined : `${retries} seen at the source`],
-      ['Heartbeats', `${heartbeatsOf(report)} accepted`],
-      ['Answers', answers.join(', ') || 'none'],
-      ['Objects', stored ? `s3://${bucket}/${prefix}` : undefined],
-      ['Results', stored && job?.resultKey !== undefined ? `s3://${bucket}/${job.resultKey}` : undefined],
-      ['', stored ? 'gone with the demo; those of npm run local stay as long as it runs' : undefined],
-      ['Took', formatDuration(durationMs)],
-    ]),
+    facts(
+      [
+        ['Execution', execution.status],
+        ['Files', `${job?.completedTasks ?? 0} stored, ${job?.failedTasks ?? 0} failed, ${job?.totalTasks ?? 0} in all`],
+        ['Verified', `${verifiedObjects(report)} objects, byte for byte (${formatBytes(bytesOf(report))})`],
+        ['Retries', retries === undefined ? undefined : `${retries} seen at the source`],
+        ['Heartbeats', `${heartbeatsOf(report)} accepted`],
+        ['Answers', answers.join(', ') || 'none'],
+        ['Objects', stored ? `s3://${bucket}/${prefix}` : undefined],
+        ['Results', stored && job?.resultKey !== undefined ? `s3://${bucket}/${job.resultKey}` : undefined],
+        ['', stored ? 'gone with the demo; those of npm run local stay as long as it runs' : undefined],
+        ['Took', formatDuration(durationMs)],
+      ],
+      width,
+    ),
     ...(lines.length === 0 ? [] : ['\nFailed files:\n', ...lines.map((line) => `${line}\n`)]),
     ...(job?.totalTasks === 0 ? ['\nThe list names no file.\n'] : []),
     '\n',
     ...(failedChecks.length === 0
-      ? [`All ${checks.length} checks passed: ${checks.map(({ name }) => name).join(', ')}.\n`]
-      : failedChecks.map(({ name, problems }) => `FAILED ${name}: ${problems.slice(0, 5).join('; ')}\n`)),
+      ? [sentence(`All ${checks.length} checks passed: ${checks.map(({ name }) => name).join(', ')}.\n`, output)]
+      : failedChecks.map(({ name, problems }) => sentence(`FAILED ${name}: ${problems.slice(0, 5).join('; ')}\n`, output))),
   ].join('');
 }
 

@@ -2,12 +2,20 @@ import { PutBucketLifecycleConfigurationCommand, type LifecycleRule, type S3Clie
 import type { BucketDefinition } from '../resources.js';
 
 /** Gives a bucket that exists the rules of its definition. */
-export async function configureBucket(client: S3Client, { name, abortUploadsAfterDays }: BucketDefinition): Promise<void> {
-  const rule: LifecycleRule = {
-    ID: 'abort-stale-uploads',
-    Status: 'Enabled',
-    Filter: { Prefix: '' },
-    AbortIncompleteMultipartUpload: { DaysAfterInitiation: abortUploadsAfterDays },
-  };
-  await client.send(new PutBucketLifecycleConfigurationCommand({ Bucket: name, LifecycleConfiguration: { Rules: [rule] } }));
+export async function configureBucket(client: S3Client, { name, abortUploadsAfterDays, submissions }: BucketDefinition): Promise<void> {
+  const rules: LifecycleRule[] = [
+    {
+      ID: 'abort-stale-uploads',
+      Status: 'Enabled',
+      Filter: { Prefix: '' },
+      AbortIncompleteMultipartUpload: { DaysAfterInitiation: abortUploadsAfterDays },
+    },
+    {
+      ID: 'expire-submitted-lists',
+      Status: 'Enabled',
+      Filter: { Prefix: submissions.prefix },
+      Expiration: { Days: submissions.expireAfterDays },
+    },
+  ];
+  await client.send(new PutBucketLifecycleConfigurationCommand({ Bucket: name, LifecycleConfiguration: { Rules: rules } }));
 }

@@ -5,6 +5,7 @@ import { CreateStateMachineCommand, SFNClient } from '@aws-sdk/client-sfn';
 import { SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { defineResources, type ResourceDefinitions } from '../resources.js';
 import { exportStateMachine } from '../state-machine/index.js';
+import { allowedSources } from './allowed-sources.js';
 import { configureBucket } from './bucket.js';
 import { claimDataDir } from './data-dir.js';
 import { createTable, startDynamoDb } from './dynamodb.js';
@@ -78,7 +79,7 @@ export async function startLocalAws(options: LocalAwsOptions = {}): Promise<Loca
       s3,
       stepFunctions,
       resources,
-      environment: () => environmentOf(endpoints, resources),
+      environment: () => ({ ...environmentOf(endpoints, resources), ...allowedSources(process.env) }),
       close: () => running.close(),
     };
   } catch (error) {
@@ -195,6 +196,5 @@ function environmentOf(endpoints: Endpoints, resources: LocalResources): Record<
     DYNAMODB_COORDINATORS_TABLE: resources.coordinatorsTable,
     EXPORT_BUCKET: resources.bucket,
     STATE_MACHINE_ARN: resources.stateMachineArn,
-    ALLOWED_SOURCE_CIDRS: '127.0.0.0/8,::1/128',
   };
 }

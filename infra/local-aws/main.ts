@@ -5,7 +5,8 @@ import { Command, CommanderError, InvalidArgumentError } from 'commander';
 import { endProcess, RepeatedSignal, SystemClock } from '../../src/shared/index.js';
 import { Coordinators, type Coordinator } from './coordinators.js';
 import { startLocalAws, type LocalAws } from './local-aws.js';
-import { asJson, asText, writeEnvironmentFile } from './overview.js';
+import { claimLocalFiles, type LocalFiles } from './local-files.js';
+import { asJson, asText } from './overview.js';
 
 /** Exit codes: 0 stopped by a signal, 1 could not start, 2 wrong usage, 130 ended at once by a second signal. */
 
@@ -17,7 +18,7 @@ interface Options {
   port?: number;
 }
 
-const ENVIRONMENT_FILE = '.local/env';
+const FOLDER = '.local';
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 function parseOptions(argv: readonly string[]): Options {
@@ -52,10 +53,12 @@ async function run(options: Options): Promise<void> {
     ...(options.port === undefined ? {} : { ports: portsFrom(options.port) }),
   });
   if (log !== undefined) writeRequests(aws, log);
-  const coordinators = new Coordinators(aws.environment(), (line) => process.stderr.write(`${line}\n`));
+  const files = claimLocalFiles(FOLDER);
+  process.once('exit', () => files.remove());
+  const coordinators = new Coordinators(aws.environment(), files.logFolder, (line) => process.stderr.write(`${line}\n`));
   handleSignals(stop);
   try {
-    announce(aws, await startAll(coordinators, options, stop.signal), options);
+    announce(aws, await startAll(coordinators, options, stop.signal), files, options);
     if (!stop.signal.aborted) await once(stop.signal, 'abort');
   } catch (error) {
     if (!stop.signal.aborted) throw error;
@@ -81,19 +84,19 @@ function handleSignals(stop: AbortController): void {
 
 async function startAll(coordinators: Coordinators, { coordinators: count, port }: Options, signal: AbortSignal): Promise<Coordinator[]> {
   const first = port === undefined ? undefined : port + Object.keys(portsFrom(port)).length;
-  return Promise.all(Array.from({ length: count }, (_, index) => coordinators.start(first === undefined ? 0 : first + index, signal)));
+  return Promise.all(
+    Array.from({ length: count }, (_, index) => coordinators.start(index + 1, first === undefined ? 0 : first + index, signal)),
+  );
 }
 
-function announce(aws: LocalAws, coordinators: readonly Coordinator[], { json, dataDir }: Options): void {
+function announce(aws: LocalAws, coordinators: readonly Coordinator[], files: LocalFiles, { json, dataDir }: Options): void {
+  files.writeEnvironment(aws.environment());
   if (json === true) {
     process.stdout.write(`${asJson(aws, coordinators)}\n`);
     return;
   }
-  const { formerOwner, remove } = writeEnvironmentFile(ENVIRONMENT_FILE, aws.environment());
-  process.once('exit', remove);
-  if (formerOwner !== undefined)
-    process.stderr.write(`${ENVIRONMENT_FILE} was that of another local (pid ${formerOwner}), which still runs; it leads here now.\n`);
-  process.stdout.write(asText(aws, coordinators, { dataDir, environmentFile: ENVIRONMENT_FILE }));
+  const { environmentFile } = files;
+  process.stdout.write(asText(aws, coordinators, { dataDir, environmentFile }));
 }
 
 function portsFrom(first: number) {

@@ -4,6 +4,9 @@ import { AppError, withoutSecrets } from '../shared/index.js';
 /** Ends a command with exit code 1. The message is one line for people: the input, the reason, the mend. */
 export class CliError extends Error {}
 
+/** The same for what was written on the command line: exit code 2, before anything was sent. */
+export class UsageError extends CliError {}
+
 const UNREACHABLE = new Set([
   'ECONNREFUSED',
   'ECONNRESET',

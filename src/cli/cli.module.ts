@@ -1,6 +1,6 @@
-import { Global, Module } from '@nestjs/common';
+import { Module, type DynamicModule } from '@nestjs/common';
 import { BatchReclaimModule } from '../batches/batch-reclaim.module.js';
-import { CONFIGURATION, loadConfiguration, type Configuration } from '../config/index.js';
+import { CONFIGURATION, type Configuration } from '../config/index.js';
 import { ExportJobsModule } from '../export-jobs/export-jobs.module.js';
 import { AwsClients } from '../platform/index.js';
 import { AppLogger, Clock, Metrics, SystemClock } from '../shared/index.js';
@@ -15,18 +15,27 @@ class NoMetrics extends Metrics {
 }
 
 /** In place of PlatformModule: no HTTP, no metrics, no lifecycle, and nothing that writes to standard output. */
-@Global()
-@Module({
-  providers: [
-    { provide: CONFIGURATION, useFactory: () => loadConfiguration() },
-    { provide: Clock, useClass: SystemClock },
-    { provide: AppLogger, useFactory: () => new StderrLogger() },
-    { provide: Metrics, useClass: NoMetrics },
-    { provide: AwsClients, inject: [CONFIGURATION], useFactory: ({ aws }: Configuration) => new AwsClients(aws) },
-  ],
-  exports: [CONFIGURATION, Clock, AppLogger, Metrics, AwsClients],
-})
-class CliPlatformModule {}
+@Module({})
+class CliPlatformModule {
+  static configured(configuration: Configuration): DynamicModule {
+    return {
+      module: CliPlatformModule,
+      global: true,
+      providers: [
+        { provide: CONFIGURATION, useValue: configuration },
+        { provide: Clock, useClass: SystemClock },
+        { provide: AppLogger, useFactory: () => new StderrLogger() },
+        { provide: Metrics, useClass: NoMetrics },
+        { provide: AwsClients, useFactory: () => new AwsClients(configuration.aws) },
+      ],
+      exports: [CONFIGURATION, Clock, AppLogger, Metrics, AwsClients],
+    };
+  }
+}
 
-@Module({ imports: [CliPlatformModule, ExportJobsModule, BatchReclaimModule] })
-export class CliModule {}
+@Module({})
+export class CliModule {
+  static configured(configuration: Configuration): DynamicModule {
+    return { module: CliModule, imports: [CliPlatformModule.configured(configuration), ExportJobsModule, BatchReclaimModule] };
+  }
+}

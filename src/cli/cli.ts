@@ -1,11 +1,12 @@
 import { RepeatedSignal, SystemClock } from '../shared/index.js';
 import { EXIT_DETACHED } from './exit-codes.js';
-import type { ProgressOutput } from './presentation/index.js';
+import type { RequiredSetting } from '../config/index.js';
+import { columnsOf, sentence, type ProgressOutput } from './presentation/index.js';
 import type { Services } from './services.js';
 
 /** Answers go to `out`; progress and problems to `err`, so that a pipe gets answers only. */
 export interface Terminal {
-  out(text: string): void;
+  out: ProgressOutput;
   err: ProgressOutput;
 }
 
@@ -16,11 +17,12 @@ export class Cli {
 
   constructor(
     readonly terminal: Terminal,
-    private readonly open: () => Promise<Services>,
+    private readonly open: (needed: readonly RequiredSetting[]) => Promise<Services>,
   ) {}
 
-  async use(work: (services: Services) => Promise<void>): Promise<void> {
-    const services = await this.open();
+  /** @param needed the settings without which the command cannot work */
+  async use(needed: readonly RequiredSetting[], work: (services: Services) => Promise<void>): Promise<void> {
+    const services = await this.open(needed);
     // The timers of the service's parts hold no process: without this one, a command that waits for one of them would just end.
     const holding = setInterval(() => undefined, 60_000);
     try {
@@ -49,10 +51,25 @@ export class Cli {
   }
 
   printJson(value: unknown): void {
-    this.terminal.out(`${JSON.stringify(value)}\n`);
+    this.print(`${JSON.stringify(value)}\n`);
+  }
+
+  /** The answer, as it is. */
+  print(text: string): void {
+    this.terminal.out.write(text);
+  }
+
+  /** The answer in a sentence. */
+  say(line: string): void {
+    this.print(`${sentence(line, this.terminal.out)}\n`);
   }
 
   tell(line: string): void {
-    this.terminal.err.write(`${line}\n`);
+    this.terminal.err.write(`${sentence(line, this.terminal.err)}\n`);
+  }
+
+  /** What the lines of tables and facts keep to, unless everything is to be shown whole. */
+  width(wide?: boolean): number {
+    return wide === true ? Infinity : columnsOf(this.terminal.out);
   }
 }

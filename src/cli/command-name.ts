@@ -1,5 +1,5 @@
-/** How the reader has called us, for hints: the command itself is on no PATH in a checkout. */
-export const COMMAND = process.env.npm_lifecycle_event === 'cli' ? 'npm run cli --' : 'export-worker';
+/** How people call us, for hints: in a checkout, and where the package is installed. */
+export const COMMAND = 'npx export-worker';
 
 export function detachedFrom(jobId: string): string {
   return `Detached; the job goes on. Follow it again: ${COMMAND} watch ${jobId}`;

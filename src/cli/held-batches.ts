@@ -1,22 +1,26 @@
 import type { HeldBatch } from '../batches/index.js';
-import { formatDuration, table, type Column } from './presentation/index.js';
+import { formatShortDuration, table, type Column } from './presentation/index.js';
 
 interface FurtherColumn<B> {
   title: string;
   of: (batch: B) => string;
 }
 
-/** Running batches, how old their signs of life are, and how much of their TTL is gone. */
-export function heldBatchTable<B extends HeldBatch>(batches: readonly B[], further: readonly FurtherColumn<B>[] = []): string {
+/** Running batches, how old their signs of life are, and how much of their TTL is gone. `width`: of the lines, at most. */
+export function heldBatchTable<B extends HeldBatch>(
+  batches: readonly B[],
+  width: number,
+  further: readonly FurtherColumn<B>[] = [],
+): string {
   const columns: Column[] = [
-    { title: 'JOB' },
+    { title: 'JOB', shorten: 'end' },
     { title: 'BATCH', align: 'right' },
-    { title: 'TYPE' },
-    { title: 'HELD BY' },
+    { title: 'TYPE', wideOnly: true },
+    { title: 'HELD BY', shorten: 'start' },
     { title: 'FOR', align: 'right' },
-    { title: 'HEARTBEAT', align: 'right' },
+    { title: 'BEAT', align: 'right' },
     { title: 'PROGRESS', align: 'right' },
-    { title: 'OF TTL', align: 'right' },
+    { title: 'TTL', align: 'right' },
     { title: 'STATE' },
     ...further.map(({ title }) => ({ title })),
   ];
@@ -32,9 +36,9 @@ export function heldBatchTable<B extends HeldBatch>(batches: readonly B[], furth
     batch.state,
     ...further.map(({ of }) => of(batch)),
   ]);
-  return table(columns, rows);
+  return table(columns, rows, width);
 }
 
 export function age(seconds: number | undefined): string {
-  return seconds === undefined ? '-' : formatDuration(seconds * 1_000);
+  return seconds === undefined ? '-' : formatShortDuration(seconds * 1_000);
 }

@@ -1,4 +1,4 @@
-import { failedManifestKey, type ExportJobEntity, type JobInHand } from '../export-jobs/index.js';
+import { failedManifestKey, isTerminal, type ExportJobEntity, type JobInHand } from '../export-jobs/index.js';
 import type { Progress } from './presentation/index.js';
 
 /** A job as commands show it: never its token, its request, or its bookkeeping. */
@@ -17,6 +17,7 @@ export function viewOf(job: ExportJobEntity) {
     run: job.run,
     attempt: job.attempt,
     createdAt: job.createdAt,
+    reopenedAt: job.reopened?.at ?? null,
     lastProgressAt: job.lastProgressAt,
     lastHeartbeatAt: job.lastHeartbeatAt ?? null,
     completedAt: job.completedAt ?? null,
@@ -33,9 +34,10 @@ export function viewOf(job: ExportJobEntity) {
   };
 }
 
-/** From its acceptance until its end, or until now. */
+/** Of its present run: from its acceptance, or reopening, until its end, or until now. */
 export function durationMs(job: ExportJobEntity, nowMs = Date.now()): number {
-  return Math.max(0, (job.completedAt === undefined ? nowMs : Date.parse(job.completedAt)) - Date.parse(job.createdAt));
+  const { createdAt, reopened, completedAt } = job;
+  return Math.max(0, (completedAt === undefined ? nowMs : Date.parse(completedAt)) - Date.parse(reopened?.at ?? createdAt));
 }
 
 export function progressOf(job: ExportJobEntity, { bytesInHand, waits }: JobInHand): Progress {
@@ -45,17 +47,31 @@ export function progressOf(job: ExportJobEntity, { bytesInHand, waits }: JobInHa
     failed: job.failedTasks,
     total: job.plan?.totalTasks,
     bytes: job.bytesProcessed + bytesInHand,
-    ...(waits.length > 0 && { waits: describeWaits(waits, (until) => `${until.slice(11, 19)} Z`) }),
+    ...(waits.length > 0 && { waits: shortWaits(waits) }),
+    ended: isTerminal(job.status),
   };
 }
 
 /** `h.test until …`, the longest wait alone where there are several. */
-export function describeWaits([longest, ...others]: JobInHand['waits'], timeOf: (until: string) => string): string {
+export function describeWaits([longest, ...others]: JobInHand['waits']): string {
   if (longest === undefined) return '';
   const more = others.length === 0 ? '' : ` and ${others.length} more ${others.length === 1 ? 'host' : 'hosts'}`;
-  return `${longest.host}${more} until ${timeOf(longest.until)}`;
+  return `${longest.host}${more} until ${longest.until}`;
+}
+
+/** The end of a host's name tells it from others. */
+const HOST_WIDTH = 16;
+
+/** The same for a line of 80 columns: `…a.example:8080 +2 until 12:34:56 Z`. */
+function shortWaits([longest, ...others]: JobInHand['waits']): string {
+  if (longest === undefined) return '';
+  const host = longest.host.length > HOST_WIDTH ? `…${longest.host.slice(1 - HOST_WIDTH)}` : longest.host;
+  return `${host}${others.length === 0 ? '' : ` +${others.length}`} until ${longest.until.slice(11, 19)} Z`;
 }
 
 export function noSuchJob(jobId: string): string {
-  return `There is no job ${jobId}: check the id; a job just submitted is there once the service has accepted it`;
+  return `There is no job ${jobId}: check the id (jobs --all lists them); a job just submitted is there once the service has accepted it`;
 }
+
+/** A job that no service has accepted yet. */
+export const WAITING: Progress = { label: 'WAITING', completed: 0, failed: 0, bytes: 0 };

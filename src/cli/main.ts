@@ -1,9 +1,10 @@
-#!/usr/bin/env node
-import { enableCompileCache } from 'node:module';
-import { keepHeapsSmall } from '../platform/small-heaps.js';
+import { refuseOldNode } from '../platform/node-version.js';
 
-// Both must come before anything else is loaded, hence the import below them. Only the service lives
+refuseOldNode();
+// Both must come before anything else is loaded, hence the imports below them. Only the service lives
 // long enough to need small heaps: they would cost every other command a third of its start.
+const { enableCompileCache } = await import('node:module');
+const { keepHeapsSmall } = await import('../platform/small-heaps.js');
 enableCompileCache();
 if (process.argv[2] === 'serve') keepHeapsSmall();
 const { runCli } = await import('./program.js');
@@ -15,12 +16,13 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   throw error;
 });
 
-const exitCode = await runCli(process.argv.slice(2), {
-  out: (text) => process.stdout.write(text),
-  err: {
-    write: (text) => process.stderr.write(text),
-    isTty: process.stderr.isTTY,
-    columns: process.stderr.columns ?? 80,
+const outputTo = (stream: NodeJS.WriteStream) => ({
+  write: (text: string) => void stream.write(text),
+  isTty: stream.isTTY,
+  // A terminal's width may change while a command runs.
+  get columns() {
+    return stream.columns ?? 80;
   },
 });
+const exitCode = await runCli(process.argv.slice(2), { out: outputTo(process.stdout), err: outputTo(process.stderr) });
 await endProcess(exitCode);

@@ -1,6 +1,6 @@
 import { Command, CommanderError } from 'commander';
 import { ConfigurationError, packageVersion } from '../config/index.js';
-import { explainError } from './cli-error.js';
+import { explainError, UsageError } from './cli-error.js';
 import { Cli, type Terminal } from './cli.js';
 import { addCancelCommand } from './commands/cancel.js';
 import { addDemoCommand } from './commands/demo.js';
@@ -27,6 +27,9 @@ export async function runCli(args: readonly string[], terminal: Terminal, open =
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT_OK : EXIT_USAGE;
     cli.tell(explainError(error));
+    if (error instanceof ConfigurationError)
+      cli.tell('With `npm run local`: source .local/env first. Otherwise .env.example says what each is.');
+    if (error instanceof UsageError) return EXIT_USAGE;
     return error instanceof ConfigurationError ? EXIT_CONFIGURATION : EXIT_FAILED;
   }
 }
@@ -36,12 +39,14 @@ function createProgram(cli: Cli): Command {
     .description('Exports of Step Functions: run the service, hand jobs in, look after them.')
     .version(packageVersion())
     .showHelpAfterError('(--help shows how)')
-    .configureOutput({ writeOut: (text) => cli.terminal.out(text), writeErr: (text) => cli.terminal.err.write(text) })
+    .configureOutput({ writeOut: (text) => cli.print(text), writeErr: (text) => cli.terminal.err.write(text) })
     .enablePositionalOptions()
     .exitOverride()
     .addHelpText(
       'after',
-      '\nConfigured by the environment of the service (.env.example). Exit codes: 0 ok, 1 failed, 2 usage, 78 configuration, 130 detached.',
+      '\nConfigured by the environment of the service (.env.example); each command\n' +
+        'needs what it reads. An id may be given by its first characters.\n' +
+        'Exit codes: 0 ok, 1 failed, 2 usage, 78 configuration, 130 detached.',
     );
   addServeCommand(program);
   addLocalCommand(program, cli);

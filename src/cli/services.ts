@@ -6,7 +6,7 @@ import {
   StaleMonitorQuery,
   ValidateLeasesQuery,
 } from '../batches/index.js';
-import { CONFIGURATION, type Configuration } from '../config/index.js';
+import { loadConfiguration, type Configuration, type RequiredSetting } from '../config/index.js';
 import {
   CancelJobUseCase,
   CompleteJobUseCase,
@@ -24,7 +24,7 @@ import { CliModule } from './cli.module.js';
 
 /** The parts of the service that commands use. */
 export interface Services {
-  jobs: Pick<JobStateRepositoryPort, 'find' | 'list'>;
+  jobs: Pick<JobStateRepositoryPort, 'find' | 'list' | 'scan'>;
   batches: Pick<JobBatchesPort, 'list'>;
   cancelJob: Pick<CancelJobUseCase, 'cancel'>;
   completeJob: Pick<CompleteJobUseCase, 'idle' | 'stop'>;
@@ -41,14 +41,19 @@ export interface Services {
   clients: Pick<AwsClients, 's3' | 'stepFunctions'>;
   settings: Configuration['exports'];
   reclaimIntervalMs: number;
+  batchHeartbeatIntervalMs: number;
   close(): Promise<void>;
 }
 
-/** @throws ConfigurationError: commands are configured by the service's own environment */
-export async function openServices(): Promise<Services> {
-  const app = await NestFactory.createApplicationContext(CliModule, { logger: false, abortOnError: false });
+/**
+ * @param needed the required settings that must be there
+ * @throws ConfigurationError: commands are configured by the service's own environment
+ */
+export async function openServices(needed: readonly RequiredSetting[]): Promise<Services> {
+  const configuration = loadConfiguration(process.env, needed);
+  const app = await NestFactory.createApplicationContext(CliModule.configured(configuration), { logger: false, abortOnError: false });
   const clients = app.get(AwsClients);
-  const { exports: settings, queues, reclaim } = app.get<Configuration>(CONFIGURATION);
+  const { exports: settings, queues, reclaim, batches } = configuration;
   return {
     jobs: app.get<JobStateRepositoryPort>(JobStateRepositoryPort),
     batches: app.get<JobBatchesPort>(JobBatchesPort),
@@ -67,6 +72,7 @@ export async function openServices(): Promise<Services> {
     clients,
     settings,
     reclaimIntervalMs: reclaim.intervalMs,
+    batchHeartbeatIntervalMs: batches.heartbeatIntervalMs,
     close: async () => {
       clients.destroy();
       await app.close();

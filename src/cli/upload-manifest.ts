@@ -5,6 +5,7 @@ import {
   CompleteMultipartUploadCommand,
   CreateMultipartUploadCommand,
   GetObjectCommand,
+  DeleteObjectCommand,
   PutObjectCommand,
   UploadPartCommand,
   type S3Client,
@@ -12,7 +13,7 @@ import {
 import { SUBMISSIONS_PREFIX } from '../intake/index.js';
 import { newId } from '../shared/index.js';
 import { parseS3Uri } from '../worker-pool/index.js';
-import { CliError, explainError } from './cli-error.js';
+import { CliError, explainError, UsageError } from './cli-error.js';
 import { emptyList, isBlank, unreadableReason } from './list-problems.js';
 
 const PART_BYTES = 8 * 1024 * 1024;
@@ -43,10 +44,17 @@ export async function uploadManifest(client: S3Client, bucket: string, path: str
   const parts = partsOf(bytesOf(client, path));
   const first = (await next(parts, path)) ?? Buffer.alloc(0);
   if (!allowEmpty && first.byteLength < PART_BYTES && isBlank(first))
-    throw new CliError(`${emptyList(path === '-' ? 'Standard input' : path)}, or say that this is in order (--allow-empty)`);
+    throw new UsageError(`${emptyList(path === '-' ? 'Standard input' : path)}, or say that this is in order (--allow-empty)`);
   if (first.byteLength < PART_BYTES) await client.send(new PutObjectCommand({ ...at, Body: first }));
   else await uploadParts(client, at, first, () => next(parts, path));
   return `s3://${at.Bucket}/${at.Key}`;
+}
+
+/** A list that no execution is about to read; one that cannot be removed falls to the bucket's lifecycle rule. */
+export async function removeManifest(client: S3Client, address: string): Promise<void> {
+  const object = parseS3Uri(address);
+  if (object === undefined) return;
+  await client.send(new DeleteObjectCommand({ Bucket: object.bucket, Key: object.key })).catch(() => undefined);
 }
 
 async function uploadParts(
@@ -78,7 +86,7 @@ async function next(parts: AsyncGenerator<Buffer>, path: string): Promise<Buffer
     return part.done === true ? undefined : part.value;
   } catch (error) {
     if (parseS3Uri(path) !== undefined) throw new CliError(`The list ${path} cannot be read: ${explainError(error)}`);
-    throw new CliError(`The list ${path} cannot be read (${unreadableReason(error)}): give a file, or - for standard input`);
+    throw new UsageError(`The list ${path} cannot be read (${unreadableReason(error)}): give a file, or - for standard input`);
   }
 }
 

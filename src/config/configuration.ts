@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 import { randomUUID } from 'node:crypto';
-import { relationProblems, validationSchema, type Environment } from './validation.schema.js';
+import { relationProblems, REQUIRED_SETTINGS, validationSchema, type Environment, type RequiredSetting } from './validation.schema.js';
 
 /** All settings, typed and frozen; durations in the unit their name says. A feature is given its own slice. */
 export interface Configuration {
@@ -86,10 +86,16 @@ export class ConfigurationError extends Error {
 
 export const EXIT_CONFIGURATION = 78;
 
-/** @throws ConfigurationError with every problem found, relations between settings included. */
-export function loadConfiguration(source: Readonly<Record<string, string | undefined>> = process.env): Configuration {
+/**
+ * @param needed the required settings that must be there; default: all
+ * @throws ConfigurationError with every problem found, relations between settings included
+ */
+export function loadConfiguration(
+  source: Readonly<Record<string, string | undefined>> = process.env,
+  needed: readonly RequiredSetting[] = REQUIRED_SETTINGS,
+): Configuration {
   const given = Object.fromEntries(Object.entries(source).filter(([, value]) => value !== undefined && value !== ''));
-  const { error, value } = validationSchema.validate(given, { abortEarly: false });
+  const { error, value } = validationSchema(needed).validate(given, { abortEarly: false });
   const problems = [...(error?.details.map((detail) => detail.message) ?? []), ...relationProblems(value)];
   if (problems.length > 0) throw new ConfigurationError(problems);
   return deepFreeze(toConfiguration(value));

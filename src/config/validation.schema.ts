@@ -59,6 +59,20 @@ export interface Environment {
   S3_CHECKSUMS: 'auto' | 'full-object' | 'none';
 }
 
+/** What the service cannot do without; a command needs a part of it. */
+export const REQUIRED_SETTINGS = [
+  'AWS_REGION',
+  'SQS_JOBS_QUEUE_URL',
+  'SQS_BATCHES_QUEUE_URL',
+  'SQS_DLQ_URL',
+  'DYNAMODB_JOBS_TABLE',
+  'DYNAMODB_BATCHES_TABLE',
+  'DYNAMODB_RECLAIMS_TABLE',
+  'DYNAMODB_COORDINATORS_TABLE',
+  'EXPORT_BUCKET',
+] as const satisfies readonly (keyof Environment)[];
+export type RequiredSetting = (typeof REQUIRED_SETTINGS)[number];
+
 /** A longer one ends at once: Node keeps it in 32 bits. */
 const LONGEST_TIMER_MS = 2_147_483_647;
 const port = Joi.number().integer().min(1).max(65_535);
@@ -82,7 +96,7 @@ const commaSeparated = (joi: Joi.Root): Joi.Extension => ({
 
 const ttls = Joi.object().pattern(Joi.string(), Joi.number().integer().min(1_000));
 
-export const validationSchema = Joi.object<Environment>({
+const settings = Joi.object<Environment>({
   NODE_ENV: Joi.string().default('production'),
   LOG_LEVEL: Joi.string().valid('trace', 'debug', 'info', 'warn', 'error').default('info'),
   PORT: Joi.number().integer().min(0).max(65_535).default(3_000),
@@ -90,17 +104,17 @@ export const validationSchema = Joi.object<Environment>({
   SHUTDOWN_TIMEOUT_MS: Joi.number().integer().min(1_000).default(25_000),
   COORDINATOR_ID: Joi.string().max(128),
 
-  AWS_REGION: Joi.string().required(),
+  AWS_REGION: Joi.string(),
   AWS_ENDPOINT_URL_S3: Joi.string().uri(),
   AWS_ENDPOINT_URL: Joi.string().uri(),
-  SQS_JOBS_QUEUE_URL: Joi.string().uri().required(),
-  SQS_BATCHES_QUEUE_URL: Joi.string().uri().required(),
-  SQS_DLQ_URL: Joi.string().uri().required(),
-  DYNAMODB_JOBS_TABLE: Joi.string().required(),
-  DYNAMODB_BATCHES_TABLE: Joi.string().required(),
-  DYNAMODB_RECLAIMS_TABLE: Joi.string().required(),
-  DYNAMODB_COORDINATORS_TABLE: Joi.string().required(),
-  EXPORT_BUCKET: Joi.string().required(),
+  SQS_JOBS_QUEUE_URL: Joi.string().uri(),
+  SQS_BATCHES_QUEUE_URL: Joi.string().uri(),
+  SQS_DLQ_URL: Joi.string().uri(),
+  DYNAMODB_JOBS_TABLE: Joi.string(),
+  DYNAMODB_BATCHES_TABLE: Joi.string(),
+  DYNAMODB_RECLAIMS_TABLE: Joi.string(),
+  DYNAMODB_COORDINATORS_TABLE: Joi.string(),
+  EXPORT_BUCKET: Joi.string(),
   EXPORT_MANIFEST_URI_TEMPLATE: Joi.string().pattern(/^(s3|https?):\/\//i, 's3:// or http(s):// URI'),
   STATE_MACHINE_ARN: Joi.string().pattern(/^arn:[^:]+:states:[^:]+:\d{12}:stateMachine:/, 'state machine ARN'),
   ALLOWED_DESTINATION_BUCKETS: list(Joi.string()).default((parent: Environment) => [parent.EXPORT_BUCKET]),
@@ -155,6 +169,16 @@ export const validationSchema = Joi.object<Environment>({
   MAX_CONNECTIONS_PER_HOST: count.max(10_000).default(32),
   S3_CHECKSUMS: Joi.string().valid('auto', 'full-object', 'none').default('auto'),
 }).unknown(true);
+
+/**
+ * @param needed the required settings that must be there; of the others, each that is absent gets a value that says so, which AWS refuses
+ */
+export function validationSchema(needed: readonly RequiredSetting[]): Joi.ObjectSchema<Environment> {
+  return REQUIRED_SETTINGS.reduce(
+    (schema, name) => schema.fork(name, (setting) => (needed.includes(name) ? setting.required() : setting.default(`${name} is not set`))),
+    settings,
+  );
+}
 
 /** The queue's own timeout is known only once the queue has been asked. */
 export function stallTimeoutProblem(stallTimeoutMs: number, visibilityTimeoutS: number): string | undefined {

@@ -12,7 +12,7 @@ export { JobCounterService, type CountOutcome } from './application/job-counter.
 export { JobWindowService } from './application/job-window.service.js';
 export { JobResultsPort } from './application/job-results.port.js';
 export { ReopenJobUseCase } from './application/reopen-job.use-case.js';
-export { JobStateRepositoryPort, type NewJob } from './application/job-state-repository.port.js';
+export { JobStateRepositoryPort, type JobFilter, type NewJob } from './application/job-state-repository.port.js';
 export { LiveCoordinatorsPort } from './application/live-coordinators.port.js';
 export { SettleTokenService } from './application/settle-token.service.js';
 export { StuckFinishesQuery } from './application/stuck-finishes.query.js';
@@ -24,6 +24,7 @@ export { decideFirstSend, isDue } from './domain/decide-send.js';
 export { DESTINATION_REFUSED, destinationRefused, destinationRefusedEnd, MAX_REFUSALS } from './domain/destination-refused.js';
 export {
   ACTIVE_STATUSES,
+  TERMINAL_STATUSES,
   isCounting,
   isTerminal,
   type ActiveStatus,
@@ -32,6 +33,7 @@ export {
   type FailureTolerance,
   type Callback,
   type JobError,
+  type JobStatus,
   type ResultsNotWritten,
 } from './domain/export-job.entity.js';
 export { batchResultKeys, failedManifestKey, requestKey, segmentKey, segmentPrefix } from './domain/export-layout.js';

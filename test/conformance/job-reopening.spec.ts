@@ -54,6 +54,7 @@ describeJobRepositories((create) => {
         batchProgress: new Map([[1, PARTLY]]),
         updatedAt: START_ISO,
         lastProgressAt: START_ISO,
+        reopened: { at: START_ISO, completed: 7, bytes: 70 },
       });
       expect(await job.found()).toEqual(row);
     });

@@ -1,5 +1,5 @@
 import { beforeEach, expect, it } from '@jest/globals';
-import type { JobStateRepositoryPort } from '../../src/export-jobs/application/job-state-repository.port.js';
+import type { JobFilter, JobStateRepositoryPort } from '../../src/export-jobs/application/job-state-repository.port.js';
 import { ACTIVE_STATUSES } from '../../src/export-jobs/domain/export-job.entity.js';
 import { aNewJob, TOKEN } from '../support/builders.js';
 import { describeJobRepositories, type JobInRepository } from '../support/job-in-repository.js';
@@ -54,5 +54,22 @@ describeJobRepositories((create) => {
     const newest = await jobs.list(ACTIVE_STATUSES, 2);
     expect(newest.map((job) => job.jobId)).toEqual([`${jobId}-3`, `${jobId}-2`]);
     for (const number of [1, 2, 3]) await jobs.cancelDead(`${jobId}-${number}`, 1, TOKEN);
+  });
+
+  it('finds ended jobs, too, by status, by the beginning of their id, and by when they were accepted', async () => {
+    const at = (name: string, createdAt: string) => aNewJob({ jobId: `${jobId}-${name}`, createdAt });
+    await jobs.createIfAbsent(at('old', '2126-01-01T00:00:00.000Z'));
+    await jobs.createIfAbsent(at('new', '2126-01-02T00:00:00.000Z'));
+    await jobs.cancelDead(`${jobId}-new`, 1, TOKEN);
+    const found = async (filter: JobFilter) => {
+      const ids: string[] = [];
+      for await (const page of jobs.scan(filter)) ids.push(...page.map((each) => each.jobId));
+      return ids.filter((id) => id.startsWith(jobId)).toSorted();
+    };
+    expect(await found({})).toEqual([`${jobId}-new`, `${jobId}-old`]);
+    expect(await found({ statuses: ['CANCELLED', 'FAILED'] })).toEqual([`${jobId}-new`]);
+    expect(await found({ idPrefix: `${jobId}-o` })).toEqual([`${jobId}-old`]);
+    expect(await found({ createdSince: '2126-01-02T00:00:00.000Z', statuses: ['PROCESSING'] })).toEqual([]);
+    await jobs.cancelDead(`${jobId}-old`, 1, TOKEN);
   });
 });

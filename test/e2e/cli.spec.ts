@@ -1,7 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { execFile } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { deferred } from '../support/deferred.js';
 import type { ExportService } from '../support/export-service.js';
 import { eventually } from '../support/local-aws.js';
@@ -27,7 +30,8 @@ describe('the export-worker command', () => {
     folder = await mkdtemp(join(tmpdir(), 'cli-spec-'));
   });
   afterAll(async () => {
-    await fixture.close();
+    // `jobs --all` and the beginning of an id.
+    await fixture.close([fixture.aws.resources.jobsTable]);
     await rm(folder, { recursive: true });
   });
 
@@ -78,7 +82,7 @@ describe('the export-worker command', () => {
     const gone = await run(['submit', await listOf('gone.txt', [`${fixture.origin.url}/gone.txt`]), '--wait']);
     expect(gone.code).toBe(1);
     expect(gone.stdout).toContain('execution FAILED (JobCompletedWithFailures: 1 of 1 tasks failed');
-    expect(gone.stdout).toMatch(/\nFailed list: s3:.*\/run-1\/failed\.jsonl\nFailed files:\n {2}\S+gone\.txt {2}HTTP_404 {2}\S/);
+    expect(gone.stdout).toMatch(/\nFailed list: s3:.*\/run-1\/failed\.jsonl\nFailed files:\n {2}1 × HTTP_404: \S.*\n {6}gone\.txt\n/);
     const [, failedList = ''] = /Failed list: (s3:\S+)/.exec(gone.stdout) ?? [];
     const tolerated = await run(['submit', failedList, '--wait', '--tolerated-failure-count', '1']);
     expect([tolerated.code, tolerated.stdout]).toEqual([0, expect.stringContaining('execution SUCCEEDED')]);
@@ -116,13 +120,16 @@ describe('the export-worker command', () => {
     const ended = parse((await run(['job', jobId, '--json'])).stdout);
     expect(ended).toMatchObject({ status: 'COMPLETED', batches: { succeeded: 1 }, callback: 'success', error: null });
     expect(ended.manifest).toBe(`s3://local-exports/exports/${jobId}/_export/${jobId}/run-1/manifest.json`);
-    expect((await run(['jobs'])).stderr).toContain('No active jobs. Ended jobs are not listed');
+    expect((await run(['jobs'])).stderr).toContain('No active jobs. Ended jobs: npx export-worker jobs --all.');
   });
 
   it('cancels a job, whose execution fails with the reason', async () => {
     const { arn, jobId, open } = await startGatedJob('cancelled');
     const { code, stdout } = await run(['cancel', jobId, '--reason', 'wrong list']);
-    expect([code, stdout]).toEqual([0, `Job ${jobId} is cancelled (1 files done; token: failure)\n`]);
+    expect([code, stdout]).toEqual([
+      0,
+      `Job ${jobId} is cancelled (1 files done; token: failure). What still downloads stops within 10 s\n`,
+    ]);
     const execution = await fixture.ended(arn);
     expect(execution).toMatchObject({ status: 'FAILED', error: 'ExportCancelled' });
     expect(execution.cause).toContain('wrong list');
@@ -145,7 +152,7 @@ describe('the export-worker command', () => {
     const { code, stderr } = await submit.ended;
     clearInterval(passingOn);
     expect(code).toBe(130);
-    expect(stderr).toContain('Detached; the job goes on. Follow it again: export-worker watch detached');
+    expect(stderr).toContain('Detached; the job goes on. Follow it again: npx export-worker watch detached');
     resolve();
     await fixture.jobIn('detached', 'COMPLETED');
   });
@@ -160,6 +167,17 @@ describe('the export-worker command', () => {
     const unconfigured = await CommandProcess.start('src/cli/main.js', ['jobs'], { AWS_REGION: 'us-east-1' }).ended;
     expect(unconfigured.code).toBe(78);
     expect(unconfigured.stderr).toContain('"DYNAMODB_JOBS_TABLE" is required');
+    expect(unconfigured.stderr).toContain('source .local/env first');
+    const all = fixture.aws.environment();
+    const read = Object.entries(all).filter(([name]) => !/^(SQS|EXPORT)_|_(RECLAIMS|BATCHES)_TABLE$/.test(name));
+    expect((await CommandProcess.start('src/cli/main.js', ['jobs'], Object.fromEntries(read)).ended).code).toBe(0);
+  });
+
+  it('is found by npx in a checkout, and nothing but its answer goes to standard output', async () => {
+    const environment = { ...process.env, ...fixture.aws.environment(), npm_config_cache: join(folder, 'npm'), npm_config_offline: 'true' };
+    const cwd = fileURLToPath(new URL('../..', import.meta.url));
+    const { stdout } = await promisify(execFile)('npx', ['export-worker', 'jobs', '--json'], { cwd, env: environment });
+    expect(JSON.parse(stdout)).toEqual(expect.any(Array));
   });
 
   it('serves until SIGTERM', async () => {
@@ -172,6 +190,7 @@ describe('the export-worker command', () => {
 
   it('passes arguments, exit code and signals to and from the demo', async () => {
     expect((await run(['demo', '--unknown'])).code).toBe(2);
+    expect(await run(['demo', 'nosuch.txt'])).toMatchObject({ code: 2, stderr: expect.stringContaining('nosuch.txt cannot be read') });
     const demo = CommandProcess.start('src/cli/main.js', ['demo'], { TMPDIR: folder });
     await eventually(() => demo.stdout.includes('starting the service'));
     demo.signal('SIGTERM');

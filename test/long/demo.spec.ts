@@ -68,7 +68,7 @@ describe('the demo', () => {
       await writeFile(list, `${JSON.stringify({ url: `${origin.url}/none.txt` })}\n`);
       const bad = await start(list).ended;
       expect(bad.code).toBe(1);
-      expect(bad.stdout).toMatch(/none\.txt {2}HTTP_404 {2}the source answered 404/);
+      expect(bad.stdout).toContain('  1 × HTTP_404: the source answered 404\n      none.txt\n');
       expect(bad.stdout).toContain('JobCompletedWithFailures');
       expect(bad.stdout).not.toContain('Objects');
     } finally {
@@ -95,14 +95,14 @@ describe('the demo', () => {
     expect(stdout).toContain('The service ended on its own (SIGKILL); its last words:\n{"level":');
   });
 
-  it('exits with 2 on a flag that it does not know, with 1 on a list that is not there or empty', async () => {
+  it('exits with 2 on a flag that it does not know, and on a list that is not there or empty', async () => {
     expect((await start('--unknown').ended).code).toBe(2);
     const missing = await start('none.txt').ended;
-    expect([missing.code, missing.stdout]).toEqual([1, '']);
+    expect([missing.code, missing.stdout]).toEqual([2, '']);
     expect(missing.stderr).toContain('The list none.txt cannot be read (there is no such file)');
     const list = join(temporary, 'blank.txt');
     await writeFile(list, '\n \n');
     const blank = await start(list).ended;
-    expect([blank.code, blank.stdout, blank.stderr]).toEqual([1, '', expect.stringContaining(`${list} is empty`)]);
+    expect([blank.code, blank.stdout, blank.stderr]).toEqual([2, '', expect.stringContaining(`${list} is empty`)]);
   });
 });

@@ -40,7 +40,7 @@ async function startJob(): Promise<{ arn: string; jobId: string; gate: ReturnTyp
 /** Its TTL and a minute after the death of its holder. */
 async function untilOverdue(holderId: string): Promise<void> {
   const validated = await eventually(async () => {
-    const result = await run('validate');
+    const result = await run('validate', '--wide');
     return result.stdout.includes(holderId) ? result : undefined;
   });
   expect(validated.code).toBe(1);
@@ -76,8 +76,8 @@ it('A batch whose holder is killed is seen going stale, found overdue, reclaimed
   expect((await run('jobs')).stderr).toContain('No coordinator lives (1 silent)');
   await untilOverdue(holderId);
 
-  const preview = await run('reclaim', '--dry-run');
-  expect(preview.stdout).toMatch(new RegExp(`${jobId} +0 +download +${holderId} .*requeued, attempt 1`));
+  const preview = await run('reclaim', '--dry-run', '--wide');
+  expect(preview.stdout).toMatch(new RegExp(`${jobId} +0 +download +${holderId} .*try 1`));
   expect(preview.stderr).toContain('Stored times alone never condemn');
   expect((await fixture.batchRows(jobId))[0]).toMatchObject({ status: 'running', lockedBy: holderId });
 
@@ -88,7 +88,7 @@ it('A batch whose holder is killed is seen going stale, found overdue, reclaimed
   expect((await fixture.batchRows(jobId))[0]).toMatchObject({ status: 'running', lockedBy: holderId });
 
   await fixture.startService(ENVIRONMENT);
-  const reclaimed = await run('reclaim');
+  const reclaimed = await run('reclaim', '--wide');
   expect(reclaimed).toMatchObject({ code: 0, stdout: expect.stringMatching(new RegExp(`${jobId} +0 +requeued +1 +${holderId}`)) });
   expect(reclaimed.stderr).toContain('1 requeued, 0 given up');
 

@@ -1,5 +1,6 @@
 import type { ReclaimTurn } from '../../src/batches/index.js';
 import type { ExportJobEntity } from '../../src/export-jobs/index.js';
+import type { RequiredSetting } from '../../src/config/index.js';
 import type { FleetCount } from '../../src/fleet/index.js';
 import { runCli } from '../../src/cli/program.js';
 import type { Services } from '../../src/cli/services.js';
@@ -42,19 +43,31 @@ interface Sent {
   input: Record<string, unknown>;
 }
 
-/** Runs a command line on these jobs; what it sends to AWS is remembered, and answered as `answers` say. */
-export async function run(args: string[], services: Partial<Services> = {}, answers: Record<string, object> = {}) {
+/** Parts of the service in place of the standing ones. */
+export type GivenServices = Partial<Omit<Services, 'jobs'>> & { jobs?: Partial<Services['jobs']> };
+
+/** Runs a command line on these jobs, in a pipe unless a terminal is given; what it sends to AWS is remembered, and answered as `answers` say. */
+export async function run(
+  args: string[],
+  services: GivenServices = {},
+  terminal = { isTty: false, columns: 80 },
+  answers: Record<string, object> = {},
+) {
   const sent: Sent[] = [];
   let [stdout, stderr] = ['', ''];
   let closed = 0;
+  let needed: readonly RequiredSetting[] = [];
   const send = async (command: { constructor: { name: string }; input: Record<string, unknown> }) => {
     sent.push({ name: command.constructor.name, input: command.input });
     const answer = answers[command.constructor.name];
     if (answer instanceof Error) throw answer;
     return answer ?? { executionArn: 'arn:execution' };
   };
-  const open = async (): Promise<Services> => ({
-    jobs: { find: async (jobId) => (jobId === job.jobId ? job : undefined), list: async () => [job] },
+  const open = async (settings: readonly RequiredSetting[]): Promise<Services> => {
+    needed = settings;
+    return allServices();
+  };
+  const allServices = (): Services => ({
     batches: { list: async () => [] },
     cancelJob: { cancel: async () => 'ended' },
     completeJob: { idle: async () => undefined, stop: async () => undefined },
@@ -69,6 +82,7 @@ export async function run(args: string[], services: Partial<Services> = {}, answ
     results: { loadRequest: async () => '' },
     jobsQueue: { send: async () => undefined },
     reclaimIntervalMs: 15_000,
+    batchHeartbeatIntervalMs: 10_000,
     clients: { s3: { send }, stepFunctions: { send } } as unknown as Services['clients'],
     settings: {
       bucket: 'bucket',
@@ -81,11 +95,15 @@ export async function run(args: string[], services: Partial<Services> = {}, answ
     },
     close: async () => void closed++,
     ...services,
+    jobs: {
+      find: async (jobId) => (jobId === job.jobId ? job : undefined),
+      list: async () => [job],
+      scan: async function* () {},
+      ...services.jobs,
+    },
   });
-  const terminal = {
-    out: (text: string) => void (stdout += text),
-    err: { write: (text: string) => void (stderr += text), isTty: false, columns: 80 },
-  };
-  const exitCode = await runCli(args, terminal, open);
-  return { exitCode, stdout, stderr, sent, closed };
+  const out = { ...terminal, write: (text: string) => void (stdout += text) };
+  const err = { ...terminal, write: (text: string) => void (stderr += text) };
+  const exitCode = await runCli(args, { out, err }, open);
+  return { exitCode, stdout, stderr, sent, closed, needed };
 }

@@ -5,10 +5,11 @@ import type { ExportService } from './export-service.js';
 export const SECRET = 'n0t-f0r-l0gs';
 
 /** What broke the rules that hold for every run: no Scan of what grows; no unconditional write; no token, body, header or query in a log. */
-export function brokenRules(aws: LocalAws, services: readonly ExportService[]): string[] {
+export function brokenRules(aws: LocalAws, services: readonly ExportService[], mayBeScanned: readonly string[] = []): string[] {
   const { log, stepFunctions, resources } = aws;
   // The coordinators are a handful, and each wants to know all of them.
-  const scans = log.of('dynamodb', 'Scan').filter(({ resource }) => resource !== resources.coordinatorsTable);
+  const scannable = [resources.coordinatorsTable, ...mayBeScanned];
+  const scans = log.of('dynamodb', 'Scan').filter(({ resource = '' }) => !scannable.includes(resource));
   const unconditional = log
     .of('dynamodb')
     .filter(({ operation, detail }) => /^(Put|Update|Delete|BatchWrite|TransactWrite)Item/.test(operation) && detail?.condition !== true);

@@ -1,24 +1,26 @@
 import type { Command } from 'commander';
 import { isTerminal } from '../../export-jobs/index.js';
-import { CliError } from '../cli-error.js';
 import type { Cli } from '../cli.js';
 import { EXIT_FAILED } from '../exit-codes.js';
-import { noSuchJob, viewOf } from '../job-view.js';
+import { knownJob } from '../find-job.js';
+import { viewOf } from '../job-view.js';
+import { formatDuration } from '../presentation/index.js';
+import { BATCHES, JOBS } from '../settings.js';
 
 export function addCancelCommand(program: Command, cli: Cli): void {
   program
     .command('cancel')
     .description('end one job: its token is answered with ExportCancelled, what runs is stopped')
-    .argument('<id>', 'jobId, the name of its execution')
+    .argument('<id>', 'jobId, the name of its execution, or its first characters')
     .option('--reason <text>', 'told to the state machine', 'Cancelled by an operator')
     .option('--json', 'one JSON object')
-    .action((jobId: string, options: { reason: string; json?: true }) => cancelJob(cli, jobId, options));
+    .action((id: string, options: { reason: string; json?: true }) => cancelJob(cli, id, options));
 }
 
-async function cancelJob(cli: Cli, jobId: string, { reason, json }: { reason: string; json?: true }): Promise<void> {
-  await cli.use(async ({ jobs, cancelJob, completeJob }) => {
-    const before = await jobs.find(jobId);
-    if (before === undefined) throw new CliError(noSuchJob(jobId));
+async function cancelJob(cli: Cli, id: string, { reason, json }: { reason: string; json?: true }): Promise<void> {
+  await cli.use([...JOBS, ...BATCHES], async ({ jobs, cancelJob, completeJob, batchHeartbeatIntervalMs }) => {
+    const before = await knownJob(jobs, id);
+    const { jobId } = before;
     if (!isTerminal(before.status))
       await cli.interruptible((signal) => {
         // Settling waits for Step Functions as long as it takes; after Ctrl-C the service goes on with it.
@@ -32,7 +34,9 @@ async function cancelJob(cli: Cli, jobId: string, { reason, json }: { reason: st
     if (!cancelled) return cli.tell(`Job ${jobId} was not cancelled: it is ${job.status}, decided before this command`);
     if (!isTerminal(job.status)) return cli.tell(`The cancellation of job ${jobId} is decided; the service answers its token and ends it`);
     if (isTerminal(before.status)) return cli.tell(`Job ${jobId} had been cancelled before`);
-    cli.terminal.out(`Job ${jobId} is cancelled (${job.completedTasks} files done; token: ${job.callback ?? 'none'})\n`);
+    // Their holders learn of it with their next batch heartbeat.
+    const stop = `What still downloads stops within ${formatDuration(batchHeartbeatIntervalMs)}`;
+    cli.say(`Job ${jobId} is cancelled (${job.completedTasks} files done; token: ${job.callback ?? 'none'}). ${stop}`);
   });
 }
 

@@ -1,7 +1,13 @@
 import type { Command } from 'commander';
+import type { ReclaimRecord } from '../../batches/index.js';
 import type { Cli } from '../cli.js';
+import { mayBeBeginning } from '../find-job.js';
 import { positiveNumber } from '../positive-number.js';
 import { reclaimTable } from '../reclaim-table.js';
+import type { Services } from '../services.js';
+import { RECLAIMS } from '../settings.js';
+
+const SEARCHED = 1_000;
 
 export function addHistoryCommand(program: Command, cli: Cli): void {
   program
@@ -9,15 +15,29 @@ export function addHistoryCommand(program: Command, cli: Cli): void {
     .description('list the reclaims of one job, or of all, newest first')
     .argument('[jobId]', 'only those of this job')
     .option('--limit <n>', 'at most so many', positiveNumber, 100)
+    .option('--wide', 'ids and names whole, every column')
     .option('--json', 'one JSON array')
-    .action((jobId: string | undefined, options: { limit: number; json?: true }) => showHistory(cli, jobId, options));
+    .action((jobId: string | undefined, options: HistoryOptions) => showHistory(cli, jobId, options));
 }
 
-async function showHistory(cli: Cli, jobId: string | undefined, { limit, json }: { limit: number; json?: true }): Promise<void> {
-  await cli.use(async ({ reclaims }) => {
-    const found = await (jobId === undefined ? reclaims.recent(limit) : reclaims.ofJob(jobId, limit));
+interface HistoryOptions {
+  limit: number;
+  wide?: true;
+  json?: true;
+}
+
+async function showHistory(cli: Cli, jobId: string | undefined, { limit, wide, json }: HistoryOptions): Promise<void> {
+  await cli.use(RECLAIMS, async ({ reclaims }) => {
+    const found = await (jobId === undefined ? reclaims.recent(limit) : ofJob(reclaims, jobId, limit));
     if (json) return cli.printJson(found);
     if (found.length === 0) return cli.tell(jobId === undefined ? 'No reclaims' : `No reclaims of job ${jobId}`);
-    cli.terminal.out(reclaimTable(found));
+    cli.print(reclaimTable(found, cli.width(wide)));
   });
+}
+
+/** Reclaims outlive the rows of their jobs: the beginning of an id is looked for among the last of them. */
+async function ofJob(reclaims: Services['reclaims'], jobId: string, limit: number): Promise<ReclaimRecord[]> {
+  const found = await reclaims.ofJob(jobId, limit);
+  if (found.length > 0 || !mayBeBeginning(jobId)) return found;
+  return (await reclaims.recent(SEARCHED)).filter((reclaim) => reclaim.jobId.startsWith(jobId)).slice(0, limit);
 }

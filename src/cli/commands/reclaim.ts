@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { ReclaimPreview, ReclaimTurn } from '../../batches/index.js';
+import { REQUIRED_SETTINGS } from '../../config/index.js';
 import type { Cli } from '../cli.js';
 import { EXIT_DETACHED, EXIT_FAILED } from '../exit-codes.js';
 import { heldBatchTable } from '../held-batches.js';
@@ -13,19 +14,26 @@ export function addReclaimCommand(program: Command, cli: Cli): void {
     .command('reclaim')
     .description('watch the running batches for four batch heartbeat intervals, and take those whose holders stay silent')
     .option('--dry-run', 'only say what would be taken')
+    .option('--wide', 'ids and names whole, every column')
     .option('--json', 'one JSON object')
-    .action(({ dryRun, json }: { dryRun?: true; json?: true }) =>
-      cli.use((services) => (dryRun ? showPreview(cli, services, json === true) : reclaimSilent(cli, services, json === true))),
+    .action((options: ReclaimOptions) =>
+      cli.use(REQUIRED_SETTINGS, (services) => (options.dryRun ? showPreview : reclaimSilent)(cli, services, options)),
     );
 }
 
-async function showPreview(cli: Cli, { previewReclaim }: Services, json: boolean): Promise<void> {
+interface ReclaimOptions {
+  dryRun?: true;
+  wide?: true;
+  json?: true;
+}
+
+async function showPreview(cli: Cli, { previewReclaim }: Services, { wide, json }: ReclaimOptions): Promise<void> {
   const preview = await previewReclaim.list();
   if (json) return cli.printJson({ watchS: preview.watchMs / 1_000, batches: preview.batches });
   if (preview.batches.length === 0) return cli.tell(nothingOf(preview));
-  cli.terminal.out(
-    heldBatchTable(preview.batches, [
-      { title: 'WOULD BE', of: ({ would }) => (would.kind === 'give-up' ? 'given up' : `requeued, attempt ${would.attempts}`) },
+  cli.print(
+    heldBatchTable(preview.batches, cli.width(wide), [
+      { title: 'WOULD BE', of: ({ would }) => (would.kind === 'give-up' ? 'given up' : `try ${would.attempts}`) },
     ]),
   );
   cli.tell(
@@ -34,7 +42,7 @@ async function showPreview(cli: Cli, { previewReclaim }: Services, json: boolean
   );
 }
 
-async function reclaimSilent(cli: Cli, services: Services, json: boolean): Promise<void> {
+async function reclaimSilent(cli: Cli, services: Services, { wide, json }: ReclaimOptions): Promise<void> {
   // With this little to watch, stored times must agree: what the preview leaves out cannot be taken.
   const preview = await services.previewReclaim.list();
   if (preview.batches.length === 0) return json ? cli.printJson(summaryOf([])) : cli.tell(nothingOf(preview));
@@ -52,7 +60,7 @@ async function reclaimSilent(cli: Cli, services: Services, json: boolean): Promi
   const summary = summaryOf(turns);
   if (summary.failed > 0) cli.exitCode = EXIT_FAILED;
   if (json) return cli.printJson(summary);
-  if (summary.reclaims.length > 0) cli.terminal.out(reclaimTable(summary.reclaims));
+  if (summary.reclaims.length > 0) cli.print(reclaimTable(summary.reclaims, cli.width(wide)));
   else if (summary.moved + summary.failed === 0) return cli.tell('Nothing was taken: every holder gave a sign of life meanwhile');
   cli.tell(
     `${summary.requeued} requeued, ${summary.givenUp} given up, ${summary.moved} moved by others meanwhile, ${summary.failed} failed`,
@@ -79,7 +87,7 @@ async function watch(
         await reclaim.runOnce();
       }
       const times = `${formatDuration(now - since)} of ${formatDuration(watchMs)}`;
-      line.show('WATCHING', `WATCHING  ${bar((now - since) / watchMs)}  ${times}  ${batches.length} to be taken if they stay silent`);
+      line.show('WATCHING', `WATCHING  ${bar((now - since) / watchMs)}  ${times}  ${batches.length} silent`);
     }
     return false;
   } finally {

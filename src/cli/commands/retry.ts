@@ -5,16 +5,18 @@ import { CliError, explainError } from '../cli-error.js';
 import type { Cli } from '../cli.js';
 import { COMMAND } from '../command-name.js';
 import { EXIT_FAILED } from '../exit-codes.js';
+import { knownJob } from '../find-job.js';
 import { noSuchJob, viewOf } from '../job-view.js';
 import type { Services } from '../services.js';
+import { BATCHES, JOBS } from '../settings.js';
 
 export function addRetryCommand(program: Command, cli: Cli): void {
   program
     .command('retry')
     .description('run what an ended job has not done; its execution has been answered, so nobody is called back')
-    .argument('<id>', 'jobId, the name of its execution')
+    .argument('<id>', 'jobId, the name of its execution, or its first characters')
     .option('--json', 'one JSON object')
-    .action((jobId: string, { json }: { json?: true }) => retryJob(cli, jobId, json === true));
+    .action((id: string, { json }: { json?: true }) => retryJob(cli, id, json === true));
 }
 
 /**
@@ -25,15 +27,15 @@ export function addRetryCommand(program: Command, cli: Cli): void {
  */
 type RetryKind = 'reopened' | 'sent-again' | 'running' | 'whole';
 
-async function retryJob(cli: Cli, jobId: string, json: boolean): Promise<void> {
-  await cli.use(async (services) => {
+async function retryJob(cli: Cli, id: string, json: boolean): Promise<void> {
+  await cli.use([...JOBS, ...BATCHES, 'SQS_JOBS_QUEUE_URL'], async (services) => {
+    const { jobId } = await knownJob(services.jobs, id);
     const { kind, job } = await retry(services, jobId);
     const retried = kind === 'reopened' || kind === 'sent-again';
     if (kind === 'running') cli.exitCode = EXIT_FAILED;
     if (json) return cli.printJson({ retried, ...viewOf(job) });
-    const line = `${describe(kind, job)}\n`;
-    if (retried) cli.terminal.out(line);
-    else cli.terminal.err.write(line);
+    if (retried) cli.say(describe(kind, job));
+    else cli.tell(describe(kind, job));
   });
 }
 

@@ -8,6 +8,7 @@ import { EXIT_FAILED } from '../exit-codes.js';
 import { tellFleet } from '../fleet-line.js';
 import { heldBatchTable } from '../held-batches.js';
 import type { Services } from '../services.js';
+import { BATCHES, FLEET, JOBS } from '../settings.js';
 
 /** More are not counted: one is enough for somebody to run. */
 const MAX_COUNTED = 1_000;
@@ -19,8 +20,14 @@ export function addValidateCommand(program: Command, cli: Cli): void {
       'look for what must not be: active jobs while no coordinator lives, batches silent for more than their TTL and a minute, ' +
         'jobs that stay FINALIZING; what looks so is watched for up to a minute; exit code 1 when there is any',
     )
+    .option('--wide', 'ids and names whole, every column')
     .option('--json', 'one JSON object')
-    .action(({ json }: { json?: true }) => validate(cli, json === true));
+    .action((options: ValidateOptions) => validate(cli, options));
+}
+
+interface ValidateOptions {
+  wide?: true;
+  json?: true;
 }
 
 interface Findings {
@@ -30,14 +37,14 @@ interface Findings {
   finalizing: ExportJobEntity[];
 }
 
-async function validate(cli: Cli, json: boolean): Promise<void> {
-  await cli.use(async (services) => {
+async function validate(cli: Cli, { wide, json }: ValidateOptions): Promise<void> {
+  await cli.use([...JOBS, ...BATCHES, ...FLEET], async (services) => {
     const found = await look(services);
     const problems = problemsOf(found);
     if (problems.length > 0) cli.exitCode = EXIT_FAILED;
     const { activeJobs, coordinators, overdue, finalizing } = found;
     if (json) return cli.printJson({ problems, activeJobs, coordinators, overdue, finalizing: finalizing.map(({ jobId }) => jobId) });
-    if (overdue.length > 0) cli.terminal.out(heldBatchTable(overdue));
+    if (overdue.length > 0) cli.print(heldBatchTable(overdue, cli.width(wide)));
     for (const problem of problems) cli.tell(problem);
     if (problems.length === 0)
       cli.tell(`${count(activeJobs, 'active job')}, no batch silent for too long, no answer overdue. ${tellFleet(coordinators)}`);

@@ -22,6 +22,11 @@ export function formatDuration(ms: number): string {
   return `${Math.floor(hours / 24)} d ${padded(hours % 24)} h`;
 }
 
+/** `42s`, `3m05s`, `2h07m`, `3d04h`: in tables. */
+export function formatShortDuration(ms: number): string {
+  return formatDuration(ms).replace(' min', 'm').replaceAll(' ', '');
+}
+
 function padded(value: number): string {
   return String(value).padStart(2, '0');
 }

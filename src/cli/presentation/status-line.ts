@@ -5,6 +5,13 @@ export interface ProgressOutput {
   readonly columns: number;
 }
 
+/** A pipe has no width of its own: what it carries is read in a terminal sooner or later. */
+const PIPE_COLUMNS = 80;
+
+export function columnsOf({ isTty, columns }: Pick<ProgressOutput, 'isTty' | 'columns'>): number {
+  return isTty ? columns : PIPE_COLUMNS;
+}
+
 const LINE_EVERY_MS = 5_000;
 const CLEAR_LINE = '\r\u001B[K';
 

@@ -6,6 +6,7 @@ import type {
   ExportJobEntity,
   Finisher,
   JobOutcome,
+  JobStatus,
   ResultsNotWritten,
 } from '../domain/export-job.entity.js';
 import type { ReopenedCounts } from '../domain/reopening.js';
@@ -44,6 +45,15 @@ export interface Answered {
 /** What a job starts its next run with; without a token it runs with no callbacks. */
 export interface Reopening extends ReopenedCounts {
   taskToken?: string;
+}
+
+/** Which jobs a reading of all jobs is for; each part that is given must hold. */
+export interface JobFilter {
+  statuses?: readonly JobStatus[] | undefined;
+  /** ISO-8601. */
+  createdSince?: string | undefined;
+  /** How their ids begin. */
+  idPrefix?: string | undefined;
 }
 
 /** Ids of jobs that are, or a moment ago were, in that status. */
@@ -106,4 +116,6 @@ export abstract class JobStateRepositoryPort {
   abstract reopen(observed: ExportJobEntity, reopening: Reopening): Promise<ConditionalWrite>;
   /** Active jobs for people, newest first; ended ones have left the index. */
   abstract list(statuses: readonly ActiveStatus[], limit: number): Promise<ExportJobEntity[]>;
+  /** Jobs of any status for people, page by page, in no order. Reads the whole table, and may miss what was written a moment ago. */
+  abstract scan(filter: JobFilter): AsyncIterable<ExportJobEntity[]>;
 }

@@ -111,6 +111,8 @@ export interface ExportJobEntity {
   readonly endedBatches: ReadonlySet<number>;
   readonly createdAt: string;
   readonly updatedAt: string;
+  /** When its present run began, and what was done before; absent in the first run, and in a run that a former version began. */
+  readonly reopened?: { readonly at: string; readonly completed: number; readonly bytes: number };
   readonly completedAt?: string;
   readonly lastProgressAt: string;
   readonly lastHeartbeatAt?: string;

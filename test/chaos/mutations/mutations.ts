@@ -1,6 +1,7 @@
 import type { Mutation } from './mutation.js';
 import { BATCH_MUTATIONS } from './rules/batch.js';
 import { CLOCK_MUTATIONS } from './rules/clock.js';
+import { COMMAND_MUTATIONS } from './rules/commands.js';
 import { COUNTING_MUTATIONS } from './rules/counting.js';
 import { DEPENDENCY_MUTATIONS } from './rules/dependencies.js';
 import { FINISHING_MUTATIONS } from './rules/finishing.js';
@@ -33,4 +34,5 @@ export const MUTATIONS: readonly Mutation[] = [
   ...LOG_LINE_MUTATIONS,
   ...SHUTDOWN_MUTATIONS,
   ...DEPENDENCY_MUTATIONS,
+  ...COMMAND_MUTATIONS,
 ];

@@ -78,9 +78,21 @@ describe('the process of the embedded AWS', () => {
   });
 
   it('tells a person where things are, and leaves a file that a shell can take its environment from', async () => {
-    const local = launch('--coordinators', '0');
-    await eventually(() => local.output().includes('npm run cli -- submit'));
+    const local = launch('--coordinators', '1');
+    await eventually(() => local.output().includes('npx export-worker submit'));
     expect(local.output()).toContain('source .local/env');
+    expect(
+      Math.max(
+        ...local
+          .output()
+          .split('\n')
+          .map((line) => line.length),
+      ),
+    ).toBeLessThanOrEqual(80);
+    // People read the terminal; what services log is for a file.
+    expect(local.errors()).toBe('');
+    const log = join(directory, '.local/logs/coordinator-1.log');
+    await eventually(async () => (await readFile(log, 'utf8')).includes('"msg":"Service started"'));
 
     const script = '. .local/env; echo "$EXPORT_BUCKET $AWS_PROFILE"';
     const { stdout } = await promisify(execFile)('sh', ['-c', script], { cwd: directory, env: { AWS_PROFILE: 'mine' } });

@@ -4,6 +4,7 @@ import {
   type Answered,
   type ConditionalWrite,
   type CountWrite,
+  type JobFilter,
   type NewJob,
   type Reopening,
 } from '../../../src/export-jobs/application/job-state-repository.port.js';
@@ -226,6 +227,7 @@ export class InMemoryJobStateRepository extends JobStateRepositoryPort {
         batchProgress,
         sentBatches: 0,
         lastProgressAt: this.#now,
+        reopened: { at: this.#now, completed, bytes },
         ...(taskToken === undefined ? {} : { taskToken, attempt: observed.attempt + 1 }),
       };
     });
@@ -234,6 +236,12 @@ export class InMemoryJobStateRepository extends JobStateRepositoryPort {
   list(statuses: readonly ActiveStatus[], limit: number): Promise<ExportJobEntity[]> {
     const newestFirst = (a: ExportJobEntity, b: ExportJobEntity) => (a.createdAt < b.createdAt ? 1 : -1);
     return Promise.resolve(this.#active(statuses).sort(newestFirst).slice(0, limit));
+  }
+
+  async *scan({ statuses, createdSince = '', idPrefix = '' }: JobFilter): AsyncIterable<ExportJobEntity[]> {
+    yield [...this.rows.values()].filter(
+      (job) => statuses?.includes(job.status) !== false && job.createdAt >= createdSince && job.jobId.startsWith(idPrefix),
+    );
   }
 
   get #now(): string {

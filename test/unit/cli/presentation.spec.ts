@@ -2,10 +2,14 @@ import { describe, expect, it } from '@jest/globals';
 import {
   facts,
   formatBytes,
+  failureLines,
   formatDuration,
+  formatShortDuration,
+  groupFailures,
   ProgressDisplay,
   reasonOf,
   table,
+  wrapped,
   type Progress,
 } from '../../../src/cli/presentation/index.js';
 import { bar, progressLine } from '../../../src/cli/presentation/progress-display.js';
@@ -43,6 +47,77 @@ describe('table', () => {
   it('leaves a fact without a value out', () => {
     expect(facts([['Job', 'a'], ['Error', undefined], ['Status', 'FAILED']])).toBe('Job     a\nStatus  FAILED\n'); // prettier-ignore
   });
+});
+
+describe('a table that must fit', () => {
+  const columns = [
+    { title: 'JOB', shorten: 'end' as const },
+    { title: 'HELD BY', shorten: 'start' as const },
+    { title: 'TYPE', wideOnly: true as const },
+    { title: 'DONE', align: 'right' as const },
+  ];
+  const uuid = (begin: string) => `${begin}-0000-4000-8000-000000000000`;
+  const row = (id: string) => [id, 'ip-10-0-0-1.internal-4711-a1b2c3d4', 'download', '12345'];
+
+  it('leaves out columns, the starts of names, and the ends of ids that are unique without', () => {
+    const lines = table(columns, [row(uuid('aaaaaaaa')), row(uuid('bbbbbbbb'))], 40).split('\n');
+    expect(lines[0]).not.toContain('TYPE');
+    expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(40);
+    expect(lines[1]).toMatch(/^aaaaaaaa {2}…\S*b2c3d4 {2}12345$/);
+  });
+
+  it('leaves out the middle of ids that only their ends tell apart', () => {
+    const ids = ['nightly-export-of-everything-1', 'nightly-export-of-everything-2'];
+    const text = table(columns.slice(0, 1), ids.map((id) => [id]), 16); // prettier-ignore
+    expect(text).toBe('JOB\nnightly-…thing-1\nnightly-…thing-2\n');
+  });
+
+  it('is whole without a width', () => {
+    expect(table(columns, [row(uuid('aaaaaaaa'))])).toContain(`${uuid('aaaaaaaa')}  ip-10-0-0-1.internal-4711-a1b2c3d4  download`);
+  });
+});
+
+describe('wrapped', () => {
+  it('breaks at blanks, keeps the indent, and cuts no word', () => {
+    expect(wrapped('  one two three s3://bucket/a-long-key', 12)).toBe('  one two\n  three\n  s3://bucket/a-long-key');
+    expect(wrapped('short', 80)).toBe('short');
+  });
+
+  it('keeps the lines of facts in their column', () => {
+    expect(facts([['Error', 'one two three']], 14)).toBe('Error  one two\n       three\n');
+  });
+});
+
+describe('failures by reason', () => {
+  const failure = (key: string, code: string) => ({ key, code, message: `is\n${code}` });
+
+  it('are counted, the most frequent first, with the first files of each', async () => {
+    const failures = [failure('z', 'HTTP_500'), ...['in/a', 'b', 'c', 'd', 'e'].map((key) => failure(key, 'HTTP_404'))];
+    expect(failureLines(await groupFailures(failures), { total: 9, prefix: 'in/', width: 80 })).toEqual([
+      '  5 × HTTP_404: is HTTP_404',
+      '      a',
+      '      b',
+      '      c',
+      '      … and 2 more',
+      '  1 × HTTP_500: is HTTP_500',
+      '      z',
+      '  … and 3 more, not looked at',
+    ]);
+  });
+
+  it('fit a width', async () => {
+    const lines = failureLines(await groupFailures([failure('k'.repeat(100), 'HTTP_404')]), { total: 1, prefix: '', width: 40 });
+    expect(lines[1]).toHaveLength(40);
+  });
+});
+
+describe('formatShortDuration', () => {
+  it.each([
+    [42_000, '42s'],
+    [185_000, '3m05s'],
+    [7_620_000, '2h07m'],
+    [360_000_000, '4d04h'],
+  ])('shows %d ms as %s', (ms, text) => expect(formatShortDuration(ms)).toBe(text));
 });
 
 describe('RateMeter', () => {
@@ -92,6 +167,19 @@ describe('progressLine', () => {
     expect(progressLine({ label: 'PROCESSING', completed: 0, failed: 0, bytes: 0 }, still)).toBe(`PROCESSING  ${bar(0)}  0/?  0 B`);
   });
 
+  it.each([[79], [60], [40], [25]])('keeps to %d columns by losing fields, never a part of one', (columns) => {
+    const progress = { label: 'DOWNLOADING', completed: 46, failed: 1, total: 100, bytes: 12_300_000 };
+    const line = progressLine(progress, rate, columns);
+    expect(line.length).toBeLessThanOrEqual(columns);
+    expect(line).toContain('47/100 (47%)');
+    for (const field of line.split('  ')) expect(`${progressLine(progress, rate)}  ${bar(0.47, 10)}`).toContain(field);
+  });
+
+  it('shows neither ETA nor rate of a job that has ended', () => {
+    const progress = { label: 'CANCELLED', completed: 46, failed: 1, total: 100, bytes: 0, ended: true };
+    expect(progressLine(progress, rate)).toBe(`CANCELLED  ${bar(0.47)}  47/100 (47%)  1 failed  0 B`);
+  });
+
   it('takes an export of no files for done', () => {
     expect(progressLine({ label: 'COMPLETED', completed: 0, failed: 0, total: 0, bytes: 0 }, still)).toBe(
       `COMPLETED  ${bar(1)}  0/0 (100%)  0 B`,
@@ -106,13 +194,13 @@ describe('ProgressDisplay', () => {
     return { written, output: { isTty, columns, write: (text: string) => void written.push(text) } };
   };
 
-  it('rewrites one line of a terminal, cut to its width', () => {
-    const { written, output } = recorder(true, 20);
+  it('rewrites one line of a terminal, which loses fields where it is narrow', () => {
+    const { written, output } = recorder(true, 28);
     const display = new ProgressDisplay(output);
     display.show(at(1), 0);
     display.show(at(2), 100);
     display.end();
-    expect(written).toEqual(['\r\u001B[KDOWNLOADING  [██░░░', '\r\u001B[KDOWNLOADING  [████░', '\n']);
+    expect(written).toEqual(['\r\u001B[KDOWNLOADING  1/10 (10%)', '\r\u001B[KDOWNLOADING  2/10 (20%)', '\n']);
   });
 
   it('writes elsewhere a line every 5 s when something moved, and at each new status', () => {

@@ -6,7 +6,7 @@ import { Readable } from 'node:stream';
 import { ConfigurationError } from '../../../src/config/index.js';
 import { runCli } from '../../../src/cli/program.js';
 import type { Services } from '../../../src/cli/services.js';
-import { job, run, TOKEN } from '../../support/command-line.js';
+import { job, run, TOKEN, type GivenServices } from '../../support/command-line.js';
 import { aSummary } from '../../support/finisher.js';
 
 const folders: string[] = [];
@@ -26,7 +26,8 @@ describe('a command line that cannot be used', () => {
   it.each([
     [['unknown']],
     [['jobs', '--unknown']],
-    [['jobs', '--status', 'COMPLETED']],
+    [['jobs', '--status', 'DONE']],
+    [['jobs', '--since', 'yesterday']],
     [['jobs', '--limit', '0']],
     [['job']],
     [['submit', 'list', '--tolerated-failure-count', '-1']],
@@ -71,7 +72,7 @@ describe('submit', () => {
   });
 
   it('passes on what its options say, and takes the address of a list for the list', async () => {
-    const options = ['--export-id', 'e', '--user-id', 'u', '--bucket', 'b', '--prefix', 'p/'];
+    const options = ['--export-id', 'e', '--user-id', 'u', '--bucket', 'my-bucket', '--prefix', 'p/'];
     const tolerated = ['--tolerated-failure-count', '3', '--tolerated-failure-percentage', '2.5', '--fail-fast'];
     const { sent } = await run(['submit', 'https://host/list.jsonl', ...options, ...tolerated]);
     expect(sent).toHaveLength(1);
@@ -79,7 +80,7 @@ describe('submit', () => {
       exportId: 'e',
       userId: 'u',
       source: { manifest: 'https://host/list.jsonl' },
-      destination: { bucket: 'b', prefix: 'p/' },
+      destination: { bucket: 'my-bucket', prefix: 'p/' },
       options: { toleratedFailureCount: 3, toleratedFailurePercentage: 2.5, failFast: true },
     });
   });
@@ -106,11 +107,9 @@ describe('submit', () => {
     'S3://other/p/_export/job-1/run-1/failed.jsonl',
     's3://bucket/list',
   ])('reads %s itself, from where the service takes no list', async (list) => {
-    const { exitCode, sent } = await run(
-      ['submit', list],
-      {},
-      { GetObjectCommand: { Body: Readable.from([Buffer.from('http://a/b\n')]) } },
-    );
+    const { exitCode, sent } = await run(['submit', list], {}, undefined, {
+      GetObjectCommand: { Body: Readable.from([Buffer.from('http://a/b\n')]) },
+    });
     expect([exitCode, sent.map(({ name }) => name)]).toEqual([0, ['GetObjectCommand', 'PutObjectCommand', 'StartExecutionCommand']]);
     const [, Bucket, Key] = /^s3:\/\/([^/]+)\/(.+)$/i.exec(list) ?? [];
     expect(sent[0]?.input).toEqual({ Bucket, Key });
@@ -120,7 +119,7 @@ describe('submit', () => {
 
   it('says why a list in S3 cannot be read', async () => {
     const refused = Object.assign(new Error('The specified key does not exist.'), { name: 'NoSuchKey', awsService: 'S3' });
-    const { exitCode, stderr } = await run(['submit', 's3://bucket/gone'], {}, { GetObjectCommand: refused });
+    const { exitCode, stderr } = await run(['submit', 's3://bucket/gone'], {}, undefined, { GetObjectCommand: refused });
     expect([exitCode, stderr]).toEqual([
       1,
       'The list s3://bucket/gone cannot be read: S3 answered NoSuchKey: The specified key does not exist.\n',
@@ -158,7 +157,7 @@ describe('submit', () => {
       [tmpdir(), 'it is a folder'],
     ] as const) {
       const { exitCode, stderr, sent } = await run(['submit', list]);
-      expect([exitCode, sent]).toEqual([1, []]);
+      expect([exitCode, sent]).toEqual([2, []]);
       expect(stderr).toContain(list);
       expect(stderr).toContain(reason);
     }
@@ -183,7 +182,7 @@ describe('jobs and job', () => {
   it('lists the active jobs as a table, and says that ended ones are not there', async () => {
     const { stdout, stderr } = await run(['jobs']);
     expect(stdout).toMatch(/^JOB {4}STATUS .*\njob-1 {2}DOWNLOADING +6 +10 +1 +1\.5 KB/);
-    expect(stderr).toMatch(/^1 active job\. Ended jobs are not listed: .* 2 coordinators live\.\n$/);
+    expect(stderr).toMatch(/^1 active job\. Ended jobs: npx export-worker jobs --all\. 2 coordinators live\.\n$/);
   });
 
   it('says that nobody runs them, and lists them when that cannot be known', async () => {
@@ -242,7 +241,7 @@ describe('jobs and job', () => {
     expect(JSON.parse((await run(['job', 'job-1', '--json'], services)).stdout)).toMatchObject({ batches: { queued: 3 }, waitForTurn: 2 });
   });
 
-  it.each([['job'], ['watch'], ['cancel'], ['retry']])('%s exits with 1 for a job that is not there', async (command) => {
+  it.each([['job'], ['cancel'], ['retry']])('%s exits with 1 for a job that is not there', async (command) => {
     const { exitCode, stdout, stderr, closed } = await run([command, 'nobody']);
     expect([exitCode, stdout, closed]).toEqual([1, '', 1]);
     expect(stderr).toContain('There is no job nobody');
@@ -262,22 +261,23 @@ describe('a job with failures', () => {
   const lines = Array.from({ length: 12 }, (_, index) =>
     JSON.stringify({ index, url: 'u', key: `k-${index}`, code: 'HTTP_404', message: 'is\ngone', httpStatus: 404, attempts: 1 }),
   );
-  const services = (send: () => Promise<unknown>): Partial<Services> => ({
+  const services = (send: () => Promise<unknown>): GivenServices => ({
     jobs: { find: async () => failed, list: async () => [] },
     batches: { list: async () => [row] },
     clients: { s3: { send } } as unknown as Services['clients'],
   });
   const readable = services(async () => ({ Body: Readable.from([Buffer.from(lines.join('\n'))]) }));
 
-  it('names the first ten, how many more there are, and where all of them lie', async () => {
+  it('counts them by reason, names the first, and says where all of them lie', async () => {
     const { stdout } = await run(['job', 'job-1'], readable);
     expect(stdout).toContain('s3://bucket/exports/job-1/_export/job-1/run-1/failed.jsonl');
-    expect(stdout).toContain('Failed files:\n  k-0  HTTP_404  is gone\n');
-    expect(stdout).toMatch(/ k-9 .*\n {2}… and 2 more\n$/);
+    expect(stdout).toMatch(/Failed files:\n {2}12 × HTTP_404: is gone\n {6}k-0\n {6}k-1\n {6}k-2\n {6}… and 9 more\n$/);
   });
 
   it('tells programs the same', async () => {
-    const { failures } = JSON.parse((await run(['job', 'job-1', '--json'], readable)).stdout) as { failures: unknown[] };
+    const json = JSON.parse((await run(['job', 'job-1', '--json'], readable)).stdout) as { failures: unknown[]; failureCounts: unknown };
+    const { failures, failureCounts } = json;
+    expect(failureCounts).toEqual({ HTTP_404: 12 });
     expect(failures).toHaveLength(10);
     expect(failures[0]).toMatchObject({ key: 'k-0', code: 'HTTP_404' });
   });
@@ -308,17 +308,18 @@ describe('watch', () => {
     };
     const { exitCode, stderr } = await run(['watch', 'job-1'], { jobs });
     expect(exitCode).toBe(130);
-    expect(stderr).toContain('Detached; the job goes on. Follow it again: export-worker watch job-1');
+    expect(stderr).toContain('Detached; the job goes on. Follow it again: npx export-worker watch job-1');
   });
 
   it('shows what has arrived of the files in hand, and for which hosts the others wait', async () => {
     const at = { status: 'running' as const, bytes: 0, pausedMs: 300_000, heartbeatAt: new Date().toISOString() };
     const rows = [{ pausedHost: 'h.test', bytesInHand: 60_000_000 }, { pausedHost: 'i.test' }, { pausedHost: 'j.test' }];
     const batches = { list: async () => rows.map((row, batchNo) => aSummary(batchNo, { ...at, ...row })) };
-    const jobs = [job, { ...job, status: 'COMPLETED' as const }];
+    const going = { ...job, failedTasks: 0 };
+    const jobs = [going, { ...going, status: 'COMPLETED' as const }];
     const services = { jobs: { find: async () => jobs.shift(), list: async () => [] }, batches };
     const { stderr } = await run(['watch', 'job-1'], services);
-    expect(stderr).toMatch(/^DOWNLOADING .* waits for h\.test and 2 more hosts until \d\d:\d\d:\d\d Z {2}1 failed {2}60\.0 MB\nCOMPLETED /);
+    expect(stderr).toMatch(/^DOWNLOADING .* waits for h\.test \+2 until \d\d:\d\d:\d\d Z {2}60\.0 MB\nCOMPLETED /);
   });
 
   it.each([
@@ -384,7 +385,9 @@ describe('an error of AWS', () => {
   });
 
   it('of the configuration exits with 78 and tells every problem', async () => {
-    const terminal = { out: () => undefined, err: { write: () => undefined, isTty: false, columns: 80 } };
-    expect(await runCli(['jobs'], terminal, () => Promise.reject(new ConfigurationError(['"AWS_REGION" is required'])))).toBe(78);
+    const output = { write: () => undefined, isTty: false, columns: 80 };
+    expect(
+      await runCli(['jobs'], { out: output, err: output }, () => Promise.reject(new ConfigurationError(['"AWS_REGION" is required']))),
+    ).toBe(78);
   });
 });

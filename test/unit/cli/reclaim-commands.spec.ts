@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { HeldBatch, ReclaimTurn } from '../../../src/batches/index.js';
 import type { Services } from '../../../src/cli/services.js';
 import { aReclaim } from '../../support/builders.js';
-import { aTurn, job, run } from '../../support/command-line.js';
+import { aTurn, job, run, type GivenServices } from '../../support/command-line.js';
 
 const held: HeldBatch = {
   jobId: 'job-1',
@@ -24,14 +24,14 @@ const held: HeldBatch = {
 };
 
 describe('stale', () => {
-  const services: Partial<Services> = {
+  const services: GivenServices = {
     staleMonitor: { list: async (limit) => ({ counts: { healthy: 2, late: 1, stale: 0 }, batches: [held].slice(0, limit) }) },
   };
 
   it('shows holders and ages as a table, and how many are in which state', async () => {
     const { exitCode, stdout, stderr } = await run(['stale'], services);
-    expect(stdout).toMatch(/^JOB +BATCH +TYPE +HELD BY +FOR +HEARTBEAT +PROGRESS +OF TTL +STATE\n/);
-    expect(stdout).toMatch(/\njob-1 +7 +download +host-1 +15 min 00 s +1 min 03 s +- +70% +late\n$/);
+    expect(stdout).toMatch(/^JOB +BATCH +HELD BY +FOR +BEAT +PROGRESS +TTL +STATE\n/);
+    expect(stdout).toMatch(/\njob-1 +7 +host-1 +15m00s +1m03s +- +70% +late\n$/);
     expect([exitCode, stderr]).toEqual([0, '3 running: 2 healthy, 1 late, 0 stale (the first 1 are shown). 2 coordinators live.\n']);
   });
 
@@ -49,7 +49,7 @@ describe('stale', () => {
 
 describe('validate', () => {
   const nobody = { live: [], silent: ['coordinator-9'] };
-  const validated = async (services: Partial<Services>) => {
+  const validated = async (services: GivenServices) => {
     const { exitCode, stdout, stderr } = await run(['validate'], services);
     const json = await run(['validate', '--json'], services);
     expect(json.exitCode).toBe(exitCode);
@@ -69,20 +69,20 @@ describe('validate', () => {
   });
 
   it('exits with 1 when jobs wait and no coordinator lives, also not when it is watched', async () => {
-    const dead: Partial<Services> = { fleet: { look: async () => nobody, watch: async () => nobody } };
+    const dead: GivenServices = { fleet: { look: async () => nobody, watch: async () => nobody } };
     const { exitCode, stderr, json } = await validated(dead);
     expect([exitCode, stderr]).toEqual([
       1,
       expect.stringMatching(/^No coordinator lives \(silent: coordinator-9\), and 1 active job waits/),
     ]);
     expect(json).toMatchObject({ coordinators: nobody, activeJobs: 1 });
-    const beating: Partial<Services> = { fleet: { look: async () => nobody, watch: async () => ({ live: ['slow clock'], silent: [] }) } };
+    const beating: GivenServices = { fleet: { look: async () => nobody, watch: async () => ({ live: ['slow clock'], silent: [] }) } };
     expect(await validated(beating)).toMatchObject({ exitCode: 0 });
   });
 
   it('exits with 0 when nobody lives and nothing is to be done, and watches nobody then', async () => {
     const fleet: Services['fleet'] = { look: async () => nobody, watch: () => Promise.reject(new Error('watched')) };
-    const jobs: Services['jobs'] = { find: async () => undefined, list: async () => [] };
+    const jobs = { find: async () => undefined, list: async () => [] };
     expect(await validated({ fleet, jobs })).toMatchObject({
       exitCode: 0,
       stderr: expect.stringContaining('No coordinator lives (1 silent)'),
@@ -98,7 +98,7 @@ describe('validate', () => {
 
 describe('history', () => {
   const asked: unknown[] = [];
-  const services: Partial<Services> = {
+  const services: GivenServices = {
     reclaims: {
       ofJob: async (jobId, limit) => {
         asked.push([jobId, limit]);
@@ -113,10 +113,13 @@ describe('history', () => {
 
   it('lists the reclaims of all jobs, or of one, up to a limit', async () => {
     const { stdout } = await run(['history'], services);
-    expect(stdout).toMatch(/^RECLAIMED AT +JOB +BATCH +OUTCOME +ATTEMPT +HELD BY +FOR +SILENT +DONE +FAILED +RECLAIMED BY\n/);
-    expect(stdout).toMatch(/\n2026-01-01T00:00:00\.000Z +job-1 +0 +requeued +1 +the dead +15 min 00 s +2 min 00 s +2 +1 +me\n/);
+    expect(stdout).toMatch(
+      /^RECLAIMED AT +JOB +BATCH +OUTCOME +TRY +HELD BY +SILENT +DONE\n01-01 00:00:00 +job-1 +0 +requeued +1 +the dead +2m00s +2\n/,
+    );
+    const wide = await run(['history', '--wide'], services);
+    expect(wide.stdout).toMatch(/\n2026-01-01T00:00:00\.000Z +job-1 +0 +requeued +1 +the dead +15m00s +2m00s +2 +1 +me\n/);
     expect(JSON.parse((await run(['history', 'job-1', '--limit', '3', '--json'], services)).stdout)).toEqual([aReclaim()]);
-    expect(asked).toEqual([100, ['job-1', 3]]);
+    expect(asked).toEqual([100, 100, ['job-1', 3]]);
   });
 
   it('says that there are none', async () => {
@@ -153,7 +156,7 @@ describe('reclaim', () => {
     const { calls, services } = reclaimer();
     const { exitCode, stdout, stderr } = await run(['reclaim', '--dry-run'], { ...services, previewReclaim: previewOf(40_000) });
     expect(exitCode).toBe(0);
-    expect(stdout).toMatch(/ WOULD BE\njob-1 .* requeued, attempt 2\njob-1 .* given up\n$/);
+    expect(stdout).toMatch(/ WOULD BE\njob-1 .* try 2\njob-1 .* given up\n$/);
     expect(stderr).toContain('if their holders stay silent for 40 s more. Stored times alone never condemn');
     expect(calls).toEqual([]);
     const { batches, watchS } = JSON.parse((await run(['reclaim', '--dry-run', '--json'], services)).stdout) as Record<string, unknown>;

@@ -53,9 +53,10 @@ async function retry(options: string[] = [], over: Partial<Services> = {}) {
     close: async () => undefined,
     ...over,
   } as unknown as Services;
+  const pipe = { isTty: false, columns: 80 };
   const terminal = {
-    out: (text: string) => void (stdout += text),
-    err: { write: (text: string) => void (stderr += text), isTty: false, columns: 80 },
+    out: { ...pipe, write: (text: string) => void (stdout += text) },
+    err: { ...pipe, write: (text: string) => void (stderr += text) },
   };
   const exitCode = await runCli(['retry', 'job-1', ...options], terminal, () => Promise.resolve(services));
   return { exitCode, stdout, stderr };
@@ -68,7 +69,7 @@ describe('retry', () => {
     const { exitCode, stdout } = await retry();
     expect([exitCode, stdout]).toEqual([
       0,
-      'Job job-1 is reopened as run 2, without callbacks: 1 of 10 files to do. Follow it: export-worker watch job-1\n',
+      'Job job-1 is reopened as run 2, without callbacks: 1 of 10 files to do. Follow it: npx export-worker watch job-1\n',
     ]);
     expect(job()).toMatchObject({ status: 'PROCESSING', run: 2, attempt: 1, completedTasks: 9, failedTasks: 0 });
     expect(job()).not.toHaveProperty('taskToken');
@@ -113,7 +114,7 @@ describe('retry', () => {
   it.each(['DOWNLOADING', 'FINALIZING'] as const)('says that a job in %s is running', async (status) => {
     f.jobs.put({ ...failed, status });
     const { exitCode, stderr } = await retry();
-    expect([exitCode, stderr]).toEqual([1, `Job job-1 was not retried: it is ${status}. Follow it: export-worker watch job-1\n`]);
+    expect([exitCode, stderr]).toEqual([1, `Job job-1 was not retried: it is ${status}. Follow it: npx export-worker watch job-1\n`]);
     expect(sent).toEqual([]);
   });
 
@@ -128,7 +129,7 @@ describe('retry', () => {
     const { exitCode, stdout } = await retry();
     expect([exitCode, stdout]).toEqual([
       0,
-      'Job job-1 is PROCESSING already; its message was sent again. Follow it: export-worker watch job-1\n',
+      'Job job-1 is PROCESSING already; its message was sent again. Follow it: npx export-worker watch job-1\n',
     ]);
     expect([job().run, sent.length]).toEqual([2, 1]);
   });

@@ -7,6 +7,7 @@ import {
   type Answered,
   type ConditionalWrite,
   type CountWrite,
+  type JobFilter,
   type NewJob,
   type Reopening,
 } from '../../application/job-state-repository.port.js';
@@ -16,6 +17,7 @@ import { endUpdate, renewUpdate, takeOverUpdate } from './finisher-updates.js';
 import { NAMES, SAME_RUN } from './job-conditions.js';
 import { ROW_VERSION, toJobEntity } from './job-row.schema.js';
 import { JobStatusIndex } from './job-status-index.js';
+import { scanJobs } from './job-table-scan.js';
 import { reopenUpdate } from './reopen-update.js';
 import { UnreadableRows } from './unreadable-rows.js';
 
@@ -305,6 +307,10 @@ export class DynamoDbJobStateRepositoryAdapter extends JobStateRepositoryPort {
   async list(statuses: readonly ActiveStatus[], limit: number): Promise<ExportJobEntity[]> {
     const jobs = await this.findMany(await this.index.newest(statuses, limit));
     return jobs.sort((a, b) => (a.createdAt < b.createdAt ? 1 : -1)).slice(0, limit);
+  }
+
+  async *scan(filter: JobFilter): AsyncIterable<ExportJobEntity[]> {
+    for await (const items of scanJobs(this.client, this.settings.table, filter)) yield items.flatMap((item) => this.readable(item));
   }
 
   private async update(jobId: string, input: Omit<ConditionalUpdate, 'TableName' | 'Key'>): Promise<ConditionalWrite> {

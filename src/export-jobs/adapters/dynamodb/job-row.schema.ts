@@ -43,6 +43,7 @@ export const jobRowSchema = z.object({
   endedBatches: z.set(z.number()).optional(),
   createdAt: z.string(),
   updatedAt: z.string(),
+  reopened: z.object({ at: z.string(), completed: count, bytes: count }).optional(),
   completedAt: z.string().optional(),
   lastProgressAt: z.string(),
   lastHeartbeatAt: z.string().optional(),

@@ -24,7 +24,7 @@ export function reopenUpdate(
   return {
     UpdateExpression:
       'SET #status = :processing, statusShard = :shard, #run = :nextRun, completedTasks = :done, failedTasks = :zero, ' +
-      'bytesProcessed = :bytes, batchProgress = :progress, sentBatches = :zero, lastProgressAt = :now, updatedAt = :now' +
+      'bytesProcessed = :bytes, batchProgress = :progress, sentBatches = :zero, lastProgressAt = :now, updatedAt = :now, reopened = :reopened' +
       (noneEnded ? '' : ', endedBatches = :ended') +
       (taskToken === undefined ? '' : ', taskToken = :token, attempt = :attempt') +
       ` REMOVE ${FORMER_END}${noneEnded ? ', endedBatches' : ''}`,
@@ -44,6 +44,7 @@ export function reopenUpdate(
       ':bytes': bytes,
       ':progress': Object.fromEntries([...batchProgress].map(([batchNo, count]) => [String(batchNo), encodeBatchCount(count)])),
       ':now': at.now,
+      ':reopened': { at: at.now, completed, bytes } satisfies ExportJobEntity['reopened'],
       ...(noneEnded ? {} : { ':ended': new Set(endedBatches) }),
       ...(taskToken === undefined ? {} : { ':token': taskToken, ':attempt': observed.attempt + 1 }),
     },

@@ -1,0 +1,45 @@
+import { createReadStream, createWriteStream } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { countFiles, ManifestError, type ListReading } from '../intake/index.js';
+import { UsageError } from './cli-error.js';
+import { unreadableReason } from './list-problems.js';
+
+export interface ListCheck {
+  files: number;
+  /** The first of them. */
+  problems: readonly { line: number; reason: string }[];
+  totalProblems: number;
+}
+
+/**
+ * Reads a list as the service will.
+ * @param path a file, or `-` for standard input
+ * @param prefix the destination's, which keys are checked with
+ * @throws UsageError when it cannot be read
+ */
+export async function checkList(path: string, prefix: string, reading: ListReading): Promise<ListCheck> {
+  if (path !== '-') return check(path, prefix, reading);
+  // A list is read twice to prove a key that is there twice.
+  const folder = await mkdtemp(join(tmpdir(), 'export-worker-list-'));
+  try {
+    const copy = join(folder, 'list');
+    await pipeline(process.stdin, createWriteStream(copy));
+    return await check(copy, prefix, reading);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+async function check(path: string, prefix: string, reading: ListReading): Promise<ListCheck> {
+  try {
+    return { files: await countFiles(() => Promise.resolve(createReadStream(path)), prefix, reading), problems: [], totalProblems: 0 };
+  } catch (error) {
+    if (error instanceof ManifestError) return { files: 0, problems: error.problems, totalProblems: error.total };
+    if ((error as NodeJS.ErrnoException).syscall !== undefined)
+      throw new UsageError(`The list ${path} cannot be read (${unreadableReason(error)}): give a file`);
+    throw error;
+  }
+}
