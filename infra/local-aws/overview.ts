@@ -29,15 +29,15 @@ export function asText(
     styleText('bold', `The embedded AWS is running, and ${running(coordinators.length)}`),
     'Ctrl-C stops everything.',
     ...(dataDir === undefined
-      ? ['It is lost then; --data-dir <folder> keeps rows and objects.']
+      ? ['Rows and objects are lost then; --data-dir <folder> keeps them.']
       : [`Rows and objects are kept in ${dataDir};`, 'queues and executions live in memory and are lost then.']),
     '',
     ...rows.map(([name, value]) => `  ${name.padEnd(16)}${value}`),
     '',
     styleText('bold', 'A first job, from another terminal in this directory:'),
     `  source ${environmentFile}`,
-    '  echo https://nodejs.org/dist/v24.0.0/SHASUMS256.txt > urls.txt',
-    '  npx export-worker submit urls.txt --wait',
+    '  echo https://nodejs.org/dist/v24.0.0/SHASUMS256.txt > first.txt',
+    '  npx export-worker submit first.txt --wait',
     'What else there is: npx export-worker --help',
     '',
   ].join('\n');
@@ -45,7 +45,5 @@ export function asText(
 
 function running(coordinators: number): string {
   if (coordinators === 0) return 'no coordinator: jobs wait until a service is started.';
-  return coordinators === 1
-    ? 'one coordinator (a process of the service).'
-    : `${coordinators} coordinators, each a process of the service.`;
+  return coordinators === 1 ? 'one coordinator (a process of the service).' : `${coordinators} coordinators (processes of the service).`;
 }

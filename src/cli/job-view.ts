@@ -70,8 +70,8 @@ function shortWaits([longest, ...others]: JobInHand['waits']): string {
 }
 
 export function noSuchJob(jobId: string): string {
-  return `There is no job ${jobId}: check the id (jobs --all lists them); a job just submitted is there once the service has accepted it`;
+  return `There is no job ${jobId}: check the id (jobs --all lists them); a job just submitted is there once the service has accepted it, and one that it refused is never: its execution says why`;
 }
 
 /** A job that no service has accepted yet. */
-export const WAITING: Progress = { label: 'WAITING', completed: 0, failed: 0, bytes: 0 };
+export const WAITING: Progress = { label: 'NOT ACCEPTED YET', completed: 0, failed: 0, bytes: 0 };

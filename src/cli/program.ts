@@ -45,7 +45,7 @@ function createProgram(cli: Cli): Command {
     .addHelpText(
       'after',
       '\nConfigured by the environment of the service (.env.example); each command\n' +
-        'needs what it reads. An id may be given by its first characters.\n' +
+        'needs what it reads. An id may be given by at least 4 of its first characters.\n' +
         'Exit codes: 0 ok, 1 failed, 2 usage, 78 configuration, 130 detached.',
     );
   addServeCommand(program);

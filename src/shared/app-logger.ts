@@ -1,4 +1,4 @@
-import { isForeseen, retryMessage, toLoggable } from './errors.js';
+import { mayPass, retryMessage, toLoggable } from './errors.js';
 
 /** Fields of a log event: `jobId batchNo taskId coordinatorId attempt` and plain values. Never a token, a body, or a URL with its query. */
 export type LogFields = Record<string, unknown>;
@@ -12,11 +12,12 @@ export abstract class AppLogger {
 
   /**
    * A call has failed and is made again. An outage fails hundreds of calls alike, so of those that read the same the service's logger
-   * writes one every 10 s. An error that is neither AWS's nor one of ours is a mistake in the code: a person must look.
+   * writes one every 10 s. It is an error
+   * where a person must look: what AWS refuses does not pass by itself, and what nobody has thrown on purpose is a mistake in the code.
    * @param during what the call was for
    */
   retrying(during: string, error: unknown, fields: LogFields = {}): void {
-    this[isForeseen(error) ? 'warn' : 'error'](retryMessage(during, error), { during, ...fields, error: toLoggable(error) });
+    this[mayPass(error) ? 'warn' : 'error'](retryMessage(during, error), { during, ...fields, error: toLoggable(error) });
   }
 
   /** A logger whose every event carries these fields too. */

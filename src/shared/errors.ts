@@ -70,9 +70,22 @@ export function retryMessage(during: string, error: unknown): string {
   return `${call}${resource === undefined ? '' : ` on ${resource}`} failed (${code}); retrying`;
 }
 
-/** Whether AWS, or our own code, has thrown it on purpose. */
-export function isForeseen(error: unknown): boolean {
-  return causesOf(error).some((cause) => cause instanceof AppError || isOfAws(cause));
+/** Client errors of AWS that the same call may not meet again. */
+const PASSING = /Throttl|Expired|ProvisionedThroughput|RequestLimit|LimitExceeded|TooManyRequests|SlowDown|Timeout|InProgress|Conflict/;
+
+/**
+ * Whether a further try may find it otherwise, with nobody's help: AWS was away or slow, or our own code said so on purpose. What AWS refuses
+ * (a permission, a missing table, a request that is wrong) and what nobody threw on purpose need a person.
+ */
+export function mayPass(error: unknown): boolean {
+  const causes = causesOf(error);
+  const ofAws = causes.find(isOfAws);
+  if (ofAws === undefined) return causes.some((cause) => cause instanceof AppError);
+  // A StoreError: what is refused is tried a few times only, and its end is told.
+  if (ofAws instanceof AppError) return true;
+  const { $metadata } = ofAws as { $metadata?: { httpStatusCode?: number } };
+  const status = $metadata?.httpStatusCode ?? 500;
+  return status >= 500 || status === 429 || PASSING.test(ofAws.name);
 }
 
 /** The error, what caused it, and so on. */
@@ -108,7 +121,7 @@ function textOf(error: Error, field: string): string | undefined {
 
 /** URLs lose their query, long opaque runs (tokens, signatures) all but their ends. */
 export function withoutSecrets(text: string): string {
-  return text.replaceAll(/(https?:\/\/[^\s?#"']*)[?#][^\s"']*/g, '$1').replaceAll(/[A-Za-z0-9+/=_-]{64,}/g, maskToken);
+  return text.replaceAll(/(https?:\/\/[^\s?#"']*)[?#][^\s"']*/gi, '$1').replaceAll(/[A-Za-z0-9+/=_-]{64,}/g, maskToken);
 }
 
 /** A task token as it may be shown: first 6 and last 4 characters. */

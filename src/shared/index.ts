@@ -5,11 +5,11 @@ export { Clock, expiryS, isoIn, SystemClock, type MonotonicMs } from './clock.js
 export { endProcess } from './end-process.js';
 export {
   AppError,
-  isForeseen,
   isRejected,
   isYielded,
   maskToken,
   maskUrl,
+  mayPass,
   retryMessage,
   toLoggable,
   withoutSecrets,

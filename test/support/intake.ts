@@ -53,7 +53,7 @@ export function anIntake({ heartbeatEnabled = true, maxBeatsPerSecond = Infinity
   };
   const reopenJob = new ReopenJobUseCase(jobs, jobBatches, logger);
   const acceptJob = new AcceptJobUseCase(jobs, results, destinations, heartbeats, settler, reopenJob, { heartbeatEnabled }, clock, logger);
-  const rejectMessage = new RejectMessageUseCase(settler, deadLetters, logger);
+  const rejectMessage = new RejectMessageUseCase(settler, deadLetters, logger, metrics);
   const ports = {
     coordinators,
     window,

@@ -96,7 +96,9 @@ export class DynamoDbBatchRepositoryAdapter extends BatchRepositoryPort {
     return this.update(batch, {
       UpdateExpression:
         'SET #status = :running, lockedBy = :lockedBy, claimId = :claimId, lockToken = lockToken + :one, seq = :zero, ' +
-        'lockedAt = :now, heartbeatAt = :now, progressedAt = :now, runningShard = :shard',
+        'lockedAt = :now, heartbeatAt = :now, progressedAt = :now, runningShard = :shard ' +
+        // What a reclaimer of a former version has left of the holder before.
+        'REMOVE bytesInHand, pausedMs, pausedHost',
       ConditionExpression: ['#status = :queued', SAME_RUN].join(' AND '),
       ExpressionAttributeNames: NAMES,
       ExpressionAttributeValues: {

@@ -40,6 +40,11 @@ export class JobLane {
     return runningOf(this.use);
   }
 
+  /** Tasks that wait to run alone. */
+  get awaitingLoneThread(): number {
+    return [...this.lines.values()].flat().filter(runsAlone).length;
+  }
+
   /** Tasks are here that do not run. */
   get hasTasks(): boolean {
     return this.held > 0 || this.sources.length > 0;
@@ -157,7 +162,6 @@ function fresh(source: TaskSource, inHandSince: MonotonicMs, next: Pick<Dispatch
     pardoned: 0,
     mismatches: 0,
     lostThreads: 0,
-    bytesTold: 0,
     startedAt: undefined,
     refusedSince: undefined,
     refusedAt: undefined,

@@ -7,7 +7,6 @@ import { earliest } from '../domain/earliest.js';
 import { HostGate } from '../domain/host-gate.js';
 import { LatestRuns } from '../domain/latest-runs.js';
 import { mayStart, runningOf, type PlaceUse } from '../domain/places.js';
-import { ByteCount } from './byte-count.js';
 import { DispatchWatchdog, type DispatchFault } from './dispatch-watchdog.js';
 import { GIVEN_UP, type FailedOutcome } from './given-up.js';
 import { HeldPlace } from './held-place.js';
@@ -46,11 +45,11 @@ export class TaskDispatcherService {
   private readonly gate: HostGate;
   private readonly judge: TryJudge;
   private readonly watchdog: DispatchWatchdog;
-  private readonly bytes: ByteCount;
   private readonly pauses: PauseLog;
   private readonly trusts = new LatestRuns<DestinationTrust>();
   private readonly use: PlaceUse = { reading: 0, sending: 0, silent: 0 };
   private readonly lone: LoneThread = { isTaken: false };
+  private loneTold = 0;
   private paused = false;
   private idleWaiters: (() => void)[] = [];
   /** The sleep until time opens the next host that tasks wait for. */
@@ -63,7 +62,6 @@ export class TaskDispatcherService {
   ) {
     this.gate = new HostGate(settings.maxConnectionsPerHost);
     this.judge = new TryJudge(settings.taskMaxAttempts, this.gate, tools.metrics, tools.logger);
-    this.bytes = new ByteCount(tools.metrics);
     this.pauses = new PauseLog(tools.clock, tools.logger);
     this.watchdog = new DispatchWatchdog(tools, () => this.wakeUp());
   }
@@ -140,6 +138,7 @@ export class TaskDispatcherService {
     }
     for (const [jobId, lane] of this.lanes) if (lane.isEmpty) this.lanes.delete(jobId);
     this.tools.metrics.gauge('source_hosts_paused', this.pausedHosts(now));
+    this.tellLone();
     this.arm(now);
     this.watchdog.watch(this.lanes.size > 0 && !this.paused);
     return begun;
@@ -197,7 +196,7 @@ export class TaskDispatcherService {
   private async run(dispatched: Dispatched, startedAt: MonotonicMs): Promise<void> {
     const { source, task, host, position } = dispatched;
     const { gate, judge } = this;
-    const attempt: Try = { dispatched, startedAt, isServed: false };
+    const attempt: Try = { dispatched, startedAt, isServed: false, bytes: 0 };
     dispatched.startedAt ??= startedAt;
     dispatched.attempts++;
     gate.enter(host, startedAt);
@@ -215,7 +214,7 @@ export class TaskDispatcherService {
           gate.serves(host, this.now());
           place.flows();
           this.tools.signs.note();
-          this.bytes.tell(dispatched, bytes);
+          this.arrived(attempt, bytes);
           source.onProgress(position, bytes);
           // It has all of its connections again.
           if (wasSilent) this.fill();
@@ -238,11 +237,25 @@ export class TaskDispatcherService {
     );
     place.becomes('over');
     if (alone) this.lone.isTaken = false;
-    this.bytes.tell(dispatched, 0);
+    this.arrived(attempt, outcome.bytesProcessed);
     source.onTryEnd(position);
     this.settle(attempt, outcome);
     this.fill();
     if (this.runningTasks === 0) for (const wake of this.idleWaiters.splice(0)) wake();
+  }
+
+  /** Counted only while one runs alone, because they are rare and each count looks at all that wait. */
+  private tellLone(): void {
+    const waiting = this.lone.isTaken ? [...this.lanes.values()].reduce((sum, lane) => sum + lane.awaitingLoneThread, 0) : 0;
+    if (waiting === this.loneTold) return;
+    this.loneTold = waiting;
+    this.tools.metrics.gauge('tasks_awaiting_lone_thread', waiting);
+  }
+
+  private arrived(attempt: Try, bytes: number): void {
+    if (bytes <= attempt.bytes) return;
+    this.tools.metrics.increment('bytes_total', {}, bytes - attempt.bytes);
+    attempt.bytes = bytes;
   }
 
   private settle(attempt: Try, outcome: TaskOutcome): void {
@@ -295,7 +308,6 @@ export class TaskDispatcherService {
       'tasks_total',
       outcome.success ? { outcome: 'succeeded', code: '' } : { outcome: 'failed', code: outcome.error.code },
     );
-    this.bytes.tell(dispatched, outcome.bytesProcessed);
     metrics.observe('task_duration_seconds', durationMs / 1_000);
     source.onResult(position, outcome, attempts, durationMs);
   }

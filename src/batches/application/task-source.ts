@@ -40,8 +40,6 @@ export interface Dispatched {
   mismatches: number;
   /** Threads that died while they ran this task and others: which of them was the cause is unknown. */
   lostThreads: number;
-  /** For `bytes_total`; see ByteCount. */
-  bytesTold: number;
   /** When its first attempt started. */
   startedAt: MonotonicMs | undefined;
   /** When it was refused first, and last. */
@@ -69,4 +67,6 @@ export interface Try {
   readonly startedAt: MonotonicMs;
   /** Its host has been told that it served this try. */
   isServed: boolean;
+  /** What it has brought, as far as `bytes_total` says. */
+  bytes: number;
 }

@@ -137,7 +137,7 @@ export class TryJudge {
     // The dispatcher tells of the bucket, as an error.
     if (error.code === DESTINATION_REFUSED) return;
     const { source, task, host, attempts, pardoned } = dispatched;
-    const kind = this.gate.isSilent(host) ? 'silent' : error.code;
+    const kind = this.gate.isSilent(host) ? 'silent' : runsAlone(dispatched) ? 'alone' : error.code;
     if (!this.told.isFirst(source, `${host ?? ''} ${kind}`)) return;
     this.logger.warn('A try of a file failed; more of this kind for this job and host are only counted (task_tries_total)', {
       jobId: task.jobId,
@@ -147,11 +147,14 @@ export class TryJudge {
       reason: error.message,
       attempt: attempts,
       charged: attempts - pardoned,
-      next: verdict.kind === 'over' ? 'the file is recorded as failed' : this.whatComesNext(host, verdict.inMs, now),
+      next: verdict.kind === 'over' ? 'the file is recorded as failed' : this.whatComesNext(dispatched, verdict.inMs, now),
     });
   }
 
-  private whatComesNext(host: string | undefined, inMs: number, now: MonotonicMs): string {
+  private whatComesNext(dispatched: Dispatched, inMs: number, now: MonotonicMs): string {
+    const { host } = dispatched;
+    if (runsAlone(dispatched))
+      return `the file is tried again after ${(inMs / 1_000).toFixed(1)} s, alone on a thread: threads died with it`;
     if (this.gate.isSilent(host))
       return `the host answers nobody: it gets a few connections until it does, and after ${SILENCE_PATIENCE_MS / 60_000} minutes all its files in hand fail`;
     const opensAt = this.gate.opensAt(host, now);

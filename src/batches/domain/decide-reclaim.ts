@@ -16,14 +16,15 @@ export type ReclaimDecision =
 /** Once is an accident; from the second death in a row on, one of the tasks may be the cause. */
 const HALVED_FROM_ATTEMPTS = 2;
 /** Each costs the life of a process: a batch with more such tasks is given up. */
-const MAX_SET_APART = 5;
+const MAX_SET_APART = 3;
 
 /**
  * A batch that made progress since it was last taken away is innocent of its holder's death, at the limit too. Progress is done or
  * failed tasks, whoever brought them; not bytes, not heartbeats, which a file that kills the process also has.
  *
  * One file that kills its process must not take the others of its batch along. After two deaths in a row half of the remaining tasks are
- * run first, after three a quarter, and so on; what survives is recorded before more is run. At the limit one task alone is to blame.
+ * run first, after three a quarter, and so on; what survives is recorded before more is run. At the limit one task alone is to
+ * blame; the next one begins anew, because a death may have another cause.
  */
 export function decideReclaim(
   batch: Pick<
@@ -43,5 +44,5 @@ export function decideReclaim(
   const setApart = [...batch.failures.values()].filter((code) => code === RECLAIMED_TTL).length;
   const [position] = pending;
   if (position === undefined || pending.length === 1 || setApart >= MAX_SET_APART) return { kind: 'give-up' };
-  return { kind: 'requeue', attempts: batch.attempts, setApart: position };
+  return { kind: 'requeue', attempts: 1, setApart: position };
 }

@@ -11,7 +11,7 @@ export function addCancelCommand(program: Command, cli: Cli): void {
   program
     .command('cancel')
     .description('end one job: its token is answered with ExportCancelled, what runs is stopped')
-    .argument('<id>', 'jobId, the name of its execution, or its first characters')
+    .argument('<id>', 'jobId, the name of its execution, or at least its first 4 characters')
     .option('--reason <text>', 'told to the state machine', 'Cancelled by an operator')
     .option('--json', 'one JSON object')
     .action((id: string, options: { reason: string; json?: true }) => cancelJob(cli, id, options));

@@ -26,7 +26,7 @@ export function addJobCommand(program: Command, cli: Cli): void {
   program
     .command('job')
     .description('show one job, active or ended')
-    .argument('<id>', 'jobId, the name of its execution, or its first characters')
+    .argument('<id>', 'jobId, the name of its execution, or at least its first 4 characters')
     .option('--wide', 'keys whole, nothing wrapped')
     .option('--json', 'one JSON object')
     .action((id: string, options: JobOptions) => showJob(cli, id, options));

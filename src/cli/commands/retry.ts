@@ -14,7 +14,7 @@ export function addRetryCommand(program: Command, cli: Cli): void {
   program
     .command('retry')
     .description('run what an ended job has not done; its execution has been answered, so nobody is called back')
-    .argument('<id>', 'jobId, the name of its execution, or its first characters')
+    .argument('<id>', 'jobId, the name of its execution, or at least its first 4 characters')
     .option('--json', 'one JSON object')
     .action((id: string, { json }: { json?: true }) => retryJob(cli, id, json === true));
 }

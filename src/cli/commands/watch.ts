@@ -19,7 +19,7 @@ export function addWatchCommand(program: Command, cli: Cli): void {
   program
     .command('watch')
     .description('follow one job until it ends, also one that was just submitted; exit code 0 when it completed')
-    .argument('<id>', 'jobId, the name of its execution, or its first characters')
+    .argument('<id>', 'jobId, the name of its execution, or at least its first 4 characters')
     .option('--json', 'JSON lines: the job at each change')
     .action(async (id: string, { json }: { json?: true }) => {
       await cli.use([...JOBS, ...BATCHES], async (services) => {

@@ -1,8 +1,11 @@
 import type { ProgressOutput } from './status-line.js';
 
+/** Of a text that is wrapped; a command of ours is one. */
+const WORDS = /npx export-worker [a-z]+(?: \S+)?|\S+/g;
+
 /**
  * Breaks lines at their blanks, so that none is longer than the width; further lines are indented as their first. A word is never cut: it
- * may be an address or an id, to be copied.
+ * may be an address or an id, to be copied; nor is a command of ours cut.
  */
 export function wrapped(text: string, width: number): string {
   return text
@@ -15,7 +18,7 @@ function wrappedLine(line: string, width: number): string {
   const [indent = ''] = /^ */.exec(line) ?? [];
   const lines: string[] = [];
   let current = indent;
-  for (const word of line.trim().split(/ +/)) {
+  for (const word of line.match(WORDS) ?? []) {
     const longer = current.trim() === '' ? indent + word : `${current} ${word}`;
     if (longer.length > width && current.trim() !== '') {
       lines.push(current);

@@ -24,7 +24,7 @@ import { DESTINATION_MISSING, type AcceptJobUseCase } from '../application/accep
 import type { ExpandJobUseCase } from '../application/expand-job.use-case.js';
 import { JobSetback } from '../application/job-setback.js';
 import { MANIFEST_REJECTED } from '../application/plan-expansion.use-case.js';
-import type { RejectMessageUseCase } from '../application/reject-message.use-case.js';
+import type { RefusedBy, RejectMessageUseCase } from '../application/reject-message.use-case.js';
 import type { ExportRequest } from '../domain/export-request.js';
 import { parseExportJobMessage } from './export-job-message.schema.js';
 import type { JobHandOn } from './job-hand-on.js';
@@ -159,21 +159,27 @@ export class ExportJobConsumer implements LifecyclePart {
 
   private async process(message: ReceivedMessage, signal: AbortSignal): Promise<void> {
     const parsed = parseExportJobMessage(message.body);
-    if (parsed.kind === 'unusable') return this.reject(message, parsed, signal);
+    if (parsed.kind === 'unusable') return this.reject(message, { ...parsed, by: 'message' }, signal);
     const resolved = await resolveExportRequest(parsed.message, parsed.files, this.settings.defaults);
     if (resolved.kind === 'unusable') {
       const { jobId, taskToken } = parsed.message;
-      return this.reject(message, { reasons: resolved.reasons, jobId, ...(taskToken === undefined ? {} : { taskToken }) }, signal);
+      return this.reject(
+        message,
+        { reasons: resolved.reasons, by: 'settings', jobId, ...(taskToken === undefined ? {} : { taskToken }) },
+        signal,
+      );
     }
     await this.take(message, resolved.request, signal);
   }
 
   private async reject(
     message: ReceivedMessage,
-    unusable: { reasons: readonly string[]; jobId?: string; taskToken?: string },
+    unusable: { reasons: readonly string[]; by: RefusedBy; jobId?: string; taskToken?: string },
     signal: AbortSignal,
   ): Promise<void> {
-    await this.whileAccepted(message, () => this.useCases.rejectMessage.reject({ body: message.body, ...unusable }, signal));
+    await this.whileAccepted(message, () =>
+      this.useCases.rejectMessage.reject({ body: message.body, receiveCount: message.receiveCount, ...unusable }, signal),
+    );
   }
 
   private async take(message: ReceivedMessage, request: ExportRequest, signal: AbortSignal): Promise<void> {

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { failureAnswer, SettleTokenService, type Callback, type JobError } from '../../export-jobs/index.js';
-import { AppError, AppLogger } from '../../shared/index.js';
+import { AppError, AppLogger, Metrics } from '../../shared/index.js';
 import { DeadLetterPort } from './dead-letter.port.js';
 
 /** What cannot be used, and why: a line each. */
@@ -9,6 +9,9 @@ export interface UnusableMessage {
   reasons: readonly string[];
   jobId?: string;
 }
+
+/** What refuses a message: its own words, or settings of this service, which whoever runs it may have got wrong. */
+export type RefusedBy = 'message' | 'settings';
 
 /**
  * A message that can never become a job: its token fails at once with the reasons. That is between its sender and us, and no alarm. Only
@@ -20,14 +23,18 @@ export class RejectMessageUseCase {
     private readonly settler: SettleTokenService,
     private readonly deadLetters: DeadLetterPort,
     private readonly logger: AppLogger,
+    private readonly metrics: Metrics,
   ) {}
 
-  async reject(message: UnusableMessage & { taskToken?: string }, signal: AbortSignal): Promise<void> {
-    const { reasons, jobId, taskToken } = message;
-    this.logger.warn('Job message cannot be used', { jobId, reasons });
+  /** @param receiveCount of the message: a token that is gone by its second receive was answered by the first, or its execution has ended */
+  async reject(message: UnusableMessage & { taskToken?: string; by: RefusedBy; receiveCount: number }, signal: AbortSignal): Promise<void> {
+    const { reasons, jobId, taskToken, by, receiveCount } = message;
+    this.logger.warn('Job message cannot be used', { jobId, by, reasons });
+    this.metrics.increment('messages_refused_total', { by });
     const failure = { code: 'InvalidExportRequest', message: reasons.join('; ') } as const;
     const callback =
       taskToken === undefined ? 'none' : await this.fail(failure, { taskToken, ...(jobId === undefined ? {} : { jobId }) }, signal);
+    if (callback === 'gone' && receiveCount > 1) return;
     await this.copyUnlessAnswered(message, callback);
   }
 

@@ -1,20 +1,21 @@
-import { withoutSecrets, withoutUndefined } from '../../shared/index.js';
+import { withoutUndefined } from '../../shared/index.js';
 
-/** As long as a jobId may be. */
-const MAX_ID_LENGTH = 128;
+/** What a jobId may be; anything else in its place may be a secret. */
+const JOB_ID = /^[A-Za-z0-9._+!@='()-]{1,128}$/;
+const BYTE_ORDER_MARK = '\uFEFF';
 
 /** Which job a message is about, and which of its batches: for logs. What else it holds stays out of them; what it does not say is left out. */
 export function idsOf({ body }: { body: string }): { jobId?: string; batchNo?: number } {
   const { jobId, batchNo } = fieldsOf(body);
   return withoutUndefined<ReturnType<typeof idsOf>>({
-    jobId: typeof jobId === 'string' ? withoutSecrets(jobId.slice(0, MAX_ID_LENGTH)) : undefined,
+    jobId: typeof jobId === 'string' && JOB_ID.test(jobId) ? jobId : undefined,
     batchNo: typeof batchNo === 'number' ? batchNo : undefined,
   });
 }
 
 function fieldsOf(body: string): { jobId?: unknown; batchNo?: unknown } {
   try {
-    const json = JSON.parse(body) as unknown;
+    const json = JSON.parse(body.startsWith(BYTE_ORDER_MARK) ? body.slice(1) : body) as unknown;
     return typeof json === 'object' && json !== null ? json : {};
   } catch {
     return {};

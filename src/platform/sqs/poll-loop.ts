@@ -1,12 +1,4 @@
-import {
-  fullJitterMs,
-  isForeseen,
-  toLoggable,
-  type AppLogger,
-  type BackoffPolicy,
-  type Clock,
-  type MonotonicMs,
-} from '../../shared/index.js';
+import { fullJitterMs, mayPass, toLoggable, type AppLogger, type BackoffPolicy, type Clock, type MonotonicMs } from '../../shared/index.js';
 import { handBack, type HandBackQueue } from './hand-back.js';
 import { idsOf } from './message-ids.js';
 import { MAX_ENTRIES, type ReceivedMessage } from './sqs-messages.js';
@@ -227,7 +219,7 @@ export class PollLoop {
     const { name, maxReceiveCount, logger } = this.#options;
     const { messageId, receiveCount } = message;
     const isLast = receiveCount >= maxReceiveCount;
-    logger[isLast || !isForeseen(error) ? 'error' : 'warn'](`${name}: a message could not be handled`, {
+    logger[isLast || !mayPass(error) ? 'error' : 'warn'](`${name}: a message could not be handled`, {
       ...idsOf(message),
       messageId,
       receiveCount,

@@ -9,6 +9,9 @@ import { ABORTED, failedOutcome, POOL_TIMINGS, PoolThread, threadLost, type Pool
 import { inlineChannel, workerChannel } from './thread-channel.js';
 import { UploadReaper } from './upload-reaper.js';
 
+/** The next task that is run alone comes when the one before it has ended. */
+const LONE_IDLE_MS = 10_000;
+
 export interface PoolOptions {
   metrics?: Metrics | undefined;
   /** Default: the pool's own, from the same sources. */
@@ -34,6 +37,7 @@ export class PoolManagerService extends TransferPool {
   /** Those that are run alone, and the thread for them while there are any: it takes nothing of the others' places. */
   private readonly aloneQueue: TaskInHand[] = [];
   private lone: PoolThread | undefined;
+  private loneIdle: NodeJS.Timeout | undefined;
   private readonly newThread: (name: number | 'alone') => PoolThread;
   private readonly inHand = new Map<string, Promise<TaskOutcome>>();
   private readonly starts: { resolve: () => void; reject: (error: AppError) => void }[] = [];
@@ -154,8 +158,9 @@ export class PoolManagerService extends TransferPool {
     return this.lone === undefined ? this.threads : [...this.threads, this.lone];
   }
 
-  /** The thread for tasks that are run alone begins with the first of them, and ends with the last. */
+  /** The thread for tasks that are run alone begins with the first of them, and ends soon after the last. */
   private turnAlone(): void {
+    clearTimeout(this.loneIdle);
     if (this.stopped !== undefined) return;
     if (this.aloneQueue.length > 0 && this.lone === undefined) {
       this.lone = this.newThread('alone');
@@ -163,14 +168,17 @@ export class PoolManagerService extends TransferPool {
     }
     const { lone } = this;
     if (lone === undefined || lone.inHand > 0) return;
-    if (this.aloneQueue.length === 0 || lone.isGone) {
-      this.lone = undefined;
-      void lone.stop(this.timings.stopGraceMs);
-      for (const lost of this.aloneQueue.splice(0)) lost.settle(failedOutcome(threadLost()));
-      return;
-    }
+    if (lone.isGone) return this.endLone();
     const next = lone.isReady ? this.aloneQueue.shift() : undefined;
     if (next !== undefined) lone.submit(next);
+    else if (this.aloneQueue.length === 0) this.loneIdle = setTimeout(() => this.endLone(), LONE_IDLE_MS).unref();
+  }
+
+  private endLone(): void {
+    const { lone } = this;
+    this.lone = undefined;
+    void lone?.stop(this.timings.stopGraceMs);
+    for (const lost of this.aloneQueue.splice(0)) lost.settle(failedOutcome(threadLost()));
   }
 
   /**

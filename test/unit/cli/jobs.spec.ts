@@ -127,7 +127,7 @@ describe('watch of a job that was just submitted', () => {
     const rows = [undefined, { ...job, status: 'COMPLETED' as const }];
     const { exitCode, stdout, stderr } = await run(['watch', 'job-1'], { jobs: { find: async () => rows.shift() } });
     expect([exitCode, stdout]).toEqual([0, 'Job job-1 ended: COMPLETED\n']);
-    expect(stderr).toMatch(/^WAITING /);
+    expect(stderr).toMatch(/^NOT ACCEPTED YET /);
   });
 });
 

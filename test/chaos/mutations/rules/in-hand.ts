@@ -46,11 +46,11 @@ export const IN_HAND_MUTATIONS: readonly Mutation[] = [
     specs: ['unit/batches/application/batch-lease.spec.ts'],
   },
   {
-    rule: 'counts a file once that begins anew, or is begun by its next holder',
-    fault: 'the bytes of a try that came to nothing stay counted',
+    rule: 'grows while files arrive, and counts none of their bytes twice',
+    fault: 'each sign of progress counts all bytes of its try again',
     file: DISPATCHER,
-    find: 'this.bytes.tell(dispatched, 0);',
-    replace: '',
+    find: 'bytes - attempt.bytes);',
+    replace: 'bytes);',
     specs: ON_DISPATCHER,
   },
   {

@@ -23,7 +23,7 @@ describe('decideReclaim', () => {
     for (let death = 0; death <= LIMIT; death++) {
       const decision = decideReclaim(batch, LIMIT);
       if (decision.kind === 'give-up') throw new Error('given up');
-      if (decision.setApart !== undefined) expect([death, decision]).toEqual([LIMIT, { kind: 'requeue', attempts: LIMIT, setApart: 0 }]);
+      if (decision.setApart !== undefined) expect([death, decision]).toEqual([LIMIT, { kind: 'requeue', attempts: 1, setApart: 0 }]);
       batch = { ...batch, ...decision };
       sizes.push(batch.trialSize);
     }
@@ -43,12 +43,12 @@ describe('decideReclaim', () => {
     expect(decideReclaim(aBatch({ attempts: 4, trialSize: 2, ...aState([0]) }), LIMIT)).toEqual(requeue(1));
   });
 
-  it('gives up a batch of which five tasks were set apart', () => {
-    const failures = new Map(Array.from({ length: 5 }, (_, position) => [position, 'RECLAIMED_TTL']));
-    const batch = aBatch({ totalTasks: 9, done: new Uint8Array(2), attempts: LIMIT, trialSize: 1, failures, failed: 5, reclaimMark: 5 });
+  it('gives up a batch of which three tasks were set apart', () => {
+    const failures = new Map(Array.from({ length: 3 }, (_, position) => [position, 'RECLAIMED_TTL']));
+    const batch = aBatch({ totalTasks: 9, done: new Uint8Array(2), attempts: LIMIT, trialSize: 1, failures, failed: 3, reclaimMark: 3 });
     expect(decideReclaim(batch, LIMIT)).toEqual(GIVE_UP);
     failures.set(0, 'HTTP_404');
-    expect(decideReclaim(batch, LIMIT)).toMatchObject({ setApart: 5 });
+    expect(decideReclaim(batch, LIMIT)).toMatchObject({ setApart: 3 });
   });
 
   it.each([

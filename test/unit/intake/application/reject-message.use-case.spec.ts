@@ -9,7 +9,7 @@ beforeEach(() => {
   i = anIntake();
 });
 
-const MESSAGE = { body: '{"jobId":7}', reasons: ['jobId must be text', 'userId is missing'] };
+const MESSAGE = { body: '{"jobId":7}', reasons: ['jobId must be text', 'userId is missing'], by: 'message' as const, receiveCount: 1 };
 
 describe('RejectMessageUseCase', () => {
   it('A copy only where nobody hears: fails the token at once with the reasons, which is a warning and leaves no dead letter', async () => {
@@ -19,7 +19,7 @@ describe('RejectMessageUseCase', () => {
     expect(JSON.parse(answer?.cause ?? '')).toEqual({ jobId: 'job-1', message: 'jobId must be text; userId is missing', failures: [] });
     expect(i.deadLetters.copies).toEqual([]);
     expect(i.logger.events).toEqual([
-      { level: 'warn', message: 'Job message cannot be used', fields: { jobId: 'job-1', reasons: MESSAGE.reasons } },
+      { level: 'warn', message: 'Job message cannot be used', fields: { jobId: 'job-1', by: 'message', reasons: MESSAGE.reasons } },
     ]);
   });
 
@@ -33,6 +33,17 @@ describe('RejectMessageUseCase', () => {
     i.stepFunctions.close(TOKEN);
     await i.rejectMessage.reject({ ...MESSAGE, taskToken: TOKEN }, running);
     expect(i.deadLetters.copies).toHaveLength(1);
+  });
+
+  it('counts what it refuses, by what refuses it: settings of the service are the business of whoever runs it', async () => {
+    await i.rejectMessage.reject({ ...MESSAGE, taskToken: TOKEN, by: 'settings' }, running);
+    expect(i.metrics.increments).toContainEqual({ name: 'messages_refused_total', labels: { by: 'settings' }, value: 1 });
+  });
+
+  it('copies no message that comes again when its token was answered', async () => {
+    await i.rejectMessage.reject({ ...MESSAGE, taskToken: TOKEN }, running);
+    await i.rejectMessage.reject({ ...MESSAGE, taskToken: TOKEN, receiveCount: 2 }, running);
+    expect([i.stepFunctions.answers.length, i.deadLetters.copies, i.logger.messages('error')]).toEqual([1, [], []]);
   });
 
   it.each([
