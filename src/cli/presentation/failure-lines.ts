@@ -42,8 +42,9 @@ export function failureLines(groups: readonly FailureGroup[], { total, prefix, w
   const nameOf = (key: string) => withoutMiddle(key.startsWith(prefix) ? key.slice(prefix.length) : key, width - 6);
   const lines = groups.flatMap(({ code, count, samples }) => {
     const [first] = samples;
+    const so = samples.every(({ message }) => message === first?.message) ? ': ' : ', for example: ';
     return [
-      wrapped(`  ${count} × ${code}${first?.message ? `: ${first.message.replaceAll(/\s+/g, ' ').trim()}` : ''}`, width),
+      wrapped(`  ${count} × ${code}${first?.message ? `${so}${first.message.replaceAll(/\s+/g, ' ').trim()}` : ''}`, width),
       ...samples.map(({ key }) => `      ${nameOf(key)}`),
       ...(count > samples.length ? [`      … and ${count - samples.length} more`] : []),
     ];

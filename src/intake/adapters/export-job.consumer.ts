@@ -248,7 +248,9 @@ export class ExportJobConsumer implements LifecyclePart {
     // Another delivery may have read the manifest while this one could not: then the job goes on.
     const unplanned = (job: ExportJobEntity) => job.plan === undefined;
     await this.failWhileTakenIn(request, { code: 'InvalidExportRequest', message: reasons.join('\n') }, unplanned, error);
-    const { callback } = (await this.useCases.jobs.find(jobId)) ?? {};
+    const { callback, run = 1 } = (await this.useCases.jobs.find(jobId)) ?? {};
+    // Whoever has reopened it by command looks at the job, whose row tells why it failed.
+    if (run > 1 && callback === 'none') return;
     await this.useCases.rejectMessage.copyUnlessAnswered({ body, reasons, jobId }, callback);
   }
 

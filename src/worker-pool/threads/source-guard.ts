@@ -36,7 +36,8 @@ export class SourceGuard {
     if (url.protocol !== 'http:' && url.protocol !== 'https:') throw notAllowed('only http, https and s3 sources are allowed');
     if (url.username !== '' || url.password !== '') throw notAllowed('a URL with credentials in it is not allowed');
     const port = Number(url.port === '' ? (url.protocol === 'http:' ? 80 : 443) : url.port);
-    if (this.access.sourcePorts.length > 0 && !this.access.sourcePorts.includes(port)) throw notAllowed('this port is not one of ALLOWED_SOURCE_PORTS');
+    if (this.access.sourcePorts.length > 0 && !this.access.sourcePorts.includes(port))
+      throw notAllowed('this port is not one of ALLOWED_SOURCE_PORTS');
     const host = bareHost(url.hostname);
     if (isIP(host) !== 0 && !this.mayConnect(host, host)) throw notAllowed();
   }
@@ -73,7 +74,9 @@ export class SourceGuard {
   };
 }
 
-export function notAllowed(message = 'this source is at a private or special address: an operator can allow it with ALLOWED_SOURCE_CIDRS or ALLOWED_SOURCE_HOSTS'): TransferError {
+export function notAllowed(
+  message = 'this source is at a private or special address: an operator can allow it with ALLOWED_SOURCE_CIDRS or ALLOWED_SOURCE_HOSTS',
+): TransferError {
   return new TransferError('SOURCE_NOT_ALLOWED', message, { retryable: false });
 }
 

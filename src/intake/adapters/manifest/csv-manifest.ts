@@ -90,7 +90,8 @@ class CsvReader {
     }
     const header = readHeader(fields, this.ignored);
     if (header.kind === 'unusable') return this.#refuse(line, header.reason, rows);
-    return (at, values) => readFields(header.columns, values, at);
+    const isAlone = header.columns.length === 1 && this.#separator === undefined;
+    return (at, values) => (isAlone ? inDoubt(at, values) : undefined) ?? readFields(header.columns, values, at);
   }
 
   #refuse(line: number, problem: string, rows: ManifestRow[]): undefined {
@@ -99,10 +100,15 @@ class CsvReader {
   }
 }
 
-/** Without header and `sep=`, a comma is what separates: a line that has another of our delimiters instead is in doubt. */
 function readUnseparated(line: number, fields: string[]): ManifestRow {
-  const other = fields.length === 1 ? Object.entries(DELIMITERS).find(([delimiter]) => fields[0]?.includes(delimiter)) : undefined;
-  if (other === undefined) return readUrlAndFileName(line, fields);
+  return inDoubt(line, fields) ?? readUrlAndFileName(line, fields);
+}
+
+/** Where neither a header of several columns nor `sep=` tells what separates, a comma does: a line that has another delimiter instead is in doubt. */
+function inDoubt(line: number, fields: string[]): ManifestRow | undefined {
+  const isOther = ([delimiter]: [string, string]) => delimiter !== ',' && fields[0]?.includes(delimiter);
+  const other = fields.length === 1 ? Object.entries(DELIMITERS).find(isOther) : undefined;
+  if (other === undefined) return undefined;
   const [delimiter, name] = other;
   return {
     line,

@@ -263,6 +263,11 @@ describe('a manifest with problems', () => {
     ],
     ['url,Link\nhttps://host/a,1', {}, ['1: the header has more than one url column (url, Link): remove one, or name it in ignoreColumns']],
     ['url,key\nhttps://host/a,b', { ignoreColumns: ['url'] }, ['1: the header has no url column: add it']],
+    [
+      'url\nhttps://host/a.pdf;docs/x.pdf',
+      {},
+      ['2: the line has a semicolon and no comma: write sep=; or sep=, into the first line, to tell what separates'],
+    ],
     ['address,name\nhttps://host/a,b', {}, ['1: the first line is neither a header with a url column nor a URL: add the header']],
     [`url,md5,crc32\nhttps://host/a,${MD5_HEX},00000000`, {}, ['2: md5 and crc32 are both given: give one checksum a file']],
     [
@@ -482,5 +487,13 @@ describe('the source of a manifest', () => {
     controller.abort();
     await expect(reading).rejects.toMatchObject({ name: 'AbortError' });
     expect(silent.destroyed).toBe(true);
+  });
+
+  it.each([
+    ['sep=,\nurl\nhttps://host/a;b.pdf', undefined],
+    ['url\n"https://host/a,b.pdf"', undefined],
+    ['"https://host/a,b.pdf"', 'csv' as const],
+  ])('takes a separator for a part of the URL where the list says so: %j', async (list, format) => {
+    expect(await read(list, { format })).toHaveLength(1);
   });
 });
