@@ -16,6 +16,7 @@ import { addSubmitCommand } from './commands/submit.js';
 import { addValidateCommand } from './commands/validate.js';
 import { addWatchCommand } from './commands/watch.js';
 import { EXIT_CONFIGURATION, EXIT_FAILED, EXIT_OK, EXIT_USAGE } from './exit-codes.js';
+import { sentence } from './presentation/index.js';
 import { openServices } from './services.js';
 
 /** Runs one command line (without node and script); answers the exit code. Never throws. */
@@ -39,7 +40,7 @@ function createProgram(cli: Cli): Command {
     .description('Exports of Step Functions: run the service, hand jobs in, look after them.')
     .version(packageVersion())
     .showHelpAfterError('(--help shows how)')
-    .configureOutput({ writeOut: (text) => cli.print(text), writeErr: (text) => cli.terminal.err.write(text) })
+    .configureOutput({ writeOut: (text) => cli.print(text), writeErr: (text) => cli.terminal.err.write(sentence(text, cli.terminal.err)) })
     .enablePositionalOptions()
     .exitOverride()
     .addHelpText(

@@ -94,6 +94,8 @@ describe('a terminal of 80 columns', () => {
     const onTerminal = await run(['job', 'nobody'], {}, { isTty: true, columns: 80 });
     expect(widest(onTerminal.stderr)).toBeLessThanOrEqual(80);
     expect((await run(['job', 'nobody'])).stderr.trimEnd()).not.toContain('\n');
+    const misspelt = await run(['jobs', '--status', 'failde'], {}, { isTty: true, columns: 80 });
+    expect([misspelt.exitCode, widest(misspelt.stderr) <= 80]).toEqual([2, true]);
   });
 });
 

@@ -72,7 +72,10 @@ class CsvReader {
 
   #take(record: CsvRecord, rows: ManifestRow[]): void {
     if ('problem' in record) {
-      rows.push(record);
+      const { line, problem, isLost = false } = record;
+      rows.push({ line, problem });
+      // What follows may be the inside of its quotes: each line of that would be a problem of its own.
+      this.isUnusable = isLost;
       return;
     }
     const { line, fields } = record;

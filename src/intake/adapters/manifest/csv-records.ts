@@ -1,8 +1,8 @@
 import type { Delimiter } from './csv-dialect.js';
 import { MAX_LINE_BYTES, type Line } from './manifest-lines.js';
 
-/** One record; `line` is the one it begins on. */
-export type CsvRecord = { line: number; fields: string[] } | { line: number; problem: string };
+/** One record; `line` is the one it begins on. `isLost`: where the next one begins cannot be told. */
+export type CsvRecord = { line: number; fields: string[] } | { line: number; problem: string; isLost?: true };
 
 const QUOTES = 'the quotes do not match: quote a whole field, and double the quotes inside it';
 
@@ -36,7 +36,11 @@ export class CsvRecords {
         return { line: record.line, problem: QUOTES };
       case 'open':
         if (record.length > MAX_LINE_BYTES)
-          return { line: record.line, problem: `the record is over ${MAX_LINE_BYTES} characters: close its quotes, or shorten it` };
+          return {
+            line: record.line,
+            problem: `the record is over ${MAX_LINE_BYTES} characters: close its quotes, or shorten it`,
+            isLost: true,
+          };
         this.#open = record;
         return undefined;
     }

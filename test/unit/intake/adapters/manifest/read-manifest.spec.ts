@@ -496,4 +496,9 @@ describe('the source of a manifest', () => {
   ])('takes a separator for a part of the URL where the list says so: %j', async (list, format) => {
     expect(await read(list, { format })).toHaveLength(1);
   });
+
+  it('tells quotes that are never closed once, and none of the lines inside them', async () => {
+    const list = `url,key\nhttps://host/a,"a\n${`${'x'.repeat(1_000)}\n`.repeat(200)}`;
+    expect(await problemsOf(list)).toEqual(['2: the record is over 65536 characters: close its quotes, or shorten it']);
+  });
 });
