@@ -43,7 +43,7 @@ describe('the files of a job', () => {
   describe('lie under the keys of its manifest', () => {
     const names = [
       'a b',
-      ' a ',
+      'a  c',
       'a+b',
       '100%',
       '%20',
@@ -56,7 +56,7 @@ describe('the files of a job', () => {
       'ü',
       'u\u0308',
       '日本語/😀',
-      '\u00a0\u2028\u2029\u202e',
+      'a\u00a0\u2028\u2029\u202ea',
       '..a',
       'a../.b/...',
     ];

@@ -2,7 +2,7 @@ import { expect, it } from '@jest/globals';
 import { CommandProcess } from '../e2e/command-process.js';
 
 it.each([
-  ['suppress-heartbeat', /FAILED execution: FAILED \(States\.Timeout\)/, /FAILED heartbeats: /],
+  ['suppress-heartbeat', /FAILED execution: FAILED \(ExportTimedOut\)/, /FAILED heartbeats: /],
   [
     'second-answer',
     /FAILED token: not one accepted answer, but: success accepted, success refused/,

@@ -73,6 +73,7 @@ describe('the embedded AWS', () => {
     const { Rules } = await clients.s3.send(new GetBucketLifecycleConfigurationCommand({ Bucket: aws.resources.bucket }));
     expect(Rules).toMatchObject([
       { Status: 'Enabled', Filter: { Prefix: '' }, AbortIncompleteMultipartUpload: { DaysAfterInitiation: 7 } },
+      { Status: 'Enabled', Filter: { Prefix: '_submissions/' }, Expiration: { Days: 30 } },
     ]);
   });
 
