@@ -10,6 +10,7 @@ import {
   UploadPartCommand,
   type S3Client,
 } from '@aws-sdk/client-s3';
+import { EXPORT_FOLDER } from '../export-jobs/index.js';
 import { SUBMISSIONS_PREFIX } from '../intake/index.js';
 import { newId } from '../shared/index.js';
 import { parseS3Uri } from '../worker-pool/index.js';
@@ -17,9 +18,6 @@ import { CliError, explainError, UsageError } from './cli-error.js';
 import { emptyList, isBlank, unreadableReason } from './list-problems.js';
 
 const PART_BYTES = 8 * 1024 * 1024;
-
-/** Where the results of jobs lie, in any bucket. */
-const RESULTS = '_export/';
 
 /**
  * The address of a list that the service reads where it lies; `undefined` for one that must be uploaded: a file, or what lies among results
@@ -31,7 +29,7 @@ export function addressOf(list: string, exportBucket: string): string | undefine
   const object = parseS3Uri(list);
   if (object === undefined) return undefined;
   if (object.bucket === exportBucket) return object.key.startsWith(SUBMISSIONS_PREFIX) ? list : undefined;
-  return object.key.includes(RESULTS) ? undefined : list;
+  return object.key.includes(EXPORT_FOLDER) ? undefined : list;
 }
 
 /**

@@ -36,7 +36,7 @@ export {
   type JobStatus,
   type ResultsNotWritten,
 } from './domain/export-job.entity.js';
-export { batchResultKeys, failedManifestKey, requestKey, segmentKey, segmentPrefix } from './domain/export-layout.js';
+export { batchResultKeys, EXPORT_FOLDER, failedManifestKey, requestKey, segmentKey, segmentPrefix } from './domain/export-layout.js';
 export { jobInHand, type JobInHand } from './domain/job-in-hand.js';
 export { JobStateVO } from './domain/job-state.vo.js';
 export { isWhollyDone } from './domain/reopening.js';

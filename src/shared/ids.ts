@@ -1,3 +1,6 @@
+/** What a jobId may be: what Step Functions takes for the name of an execution, and a key of S3 without escapes. */
+export const JOB_ID = /^(?!\.{1,2}$)[A-Za-z0-9._+!@='()-]{1,128}$/;
+
 export function newId(): string {
   return crypto.randomUUID();
 }

@@ -17,7 +17,7 @@ export {
   type LoggableError,
 } from './errors.js';
 export { hostOf } from './host-of.js';
-export { canonicalJson, hash32, newId, sha256Hex } from './ids.js';
+export { canonicalJson, hash32, JOB_ID, newId, sha256Hex } from './ids.js';
 export { AppLogger, type LogFields } from './app-logger.js';
 export { splitLines, textLines } from './lines.js';
 export { Metrics, type MetricLabels } from './metrics.js';

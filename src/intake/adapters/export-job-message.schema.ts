@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { jsonOf } from '../../platform/sqs/index.js';
+import { JOB_ID } from '../../shared/index.js';
 import { MANIFEST_FORMATS } from '../domain/export-request.js';
 import { defaultPrefix, prefixProblem, utf8Bytes } from '../domain/object-key.js';
 import { contentOf, ownKeys, toManifestTask, type ManifestTask, type Naming } from '../domain/manifest-task.js';
@@ -11,8 +13,6 @@ import { describeIssue, manifestEntrySchema } from './manifest/manifest-entry.sc
 const MAX_BODY_BYTES = 1_048_576;
 const MAX_METADATA_BYTES = 4_096;
 const MAX_REASONS = 20;
-/** Editors on Windows write it in front of a file; JSON allows it, and JSON.parse does not. */
-const BYTE_ORDER_MARK = '\uFEFF';
 
 const text = (max: number) =>
   z
@@ -23,9 +23,7 @@ const text = (max: number) =>
 const checked = (problemOf: (value: string) => string | undefined) =>
   z.string().superRefine((value, context) => addProblem(context, problemOf(value)));
 
-const jobId = z
-  .string()
-  .regex(/^(?!\.{1,2}$)[A-Za-z0-9._+!@='()-]{1,128}$/, { error: "must be 1 to 128 of A-Z a-z 0-9 . _ + ! @ = ' ( ) -, and not . or .." });
+const jobId = z.string().regex(JOB_ID, { error: "must be 1 to 128 of A-Z a-z 0-9 . _ + ! @ = ' ( ) -, and not . or .." });
 
 const taskToken = text(2_048);
 
@@ -113,7 +111,7 @@ export function parseExportJobMessage(body: string): ParsedExportJobMessage {
     return { kind: 'unusable', reasons: [`the body is over ${MAX_BODY_BYTES} bytes: put the files into a manifest in S3`] };
   let json: unknown;
   try {
-    json = JSON.parse(body.startsWith(BYTE_ORDER_MARK) ? body.slice(1) : body);
+    json = jsonOf(body);
   } catch {
     return { kind: 'unusable', reasons: ['the body is not JSON: send one JSON object'] };
   }

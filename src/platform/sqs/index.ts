@@ -1,5 +1,5 @@
 export { handBack } from './hand-back.js';
-export { idsOf } from './message-ids.js';
+export { idsOf, jsonOf } from './message-ids.js';
 export { LONG_POLL_S, PollLoop, type Pace, type PollLoopOptions } from './poll-loop.js';
 export {
   MAX_MESSAGE_BYTES,

@@ -238,7 +238,7 @@ export const INTAKE_MUTATIONS: readonly Mutation[] = [
     rule: 'from where the service takes no list',
     fault: 'submit sends the address of a list that the service refuses',
     file: 'src/cli/upload-manifest.ts',
-    find: 'object.key.includes(RESULTS) ? undefined : list',
+    find: 'object.key.includes(EXPORT_FOLDER) ? undefined : list',
     replace: 'list',
     specs: ['unit/cli/program.spec.ts'],
   },
