@@ -9,8 +9,15 @@ import { World } from '../world.js';
 import { PATIENCE, type CrashJob } from './crash-job.js';
 import { WriteWatch } from './write-watch.js';
 
-/** Many lanes share the machine: few reads for nothing, and little to start. A short drain; nothing counts as stalled. */
+/**
+ * Many lanes share the machine and one process with every lane's AWS, so each service asks for little and has little to start.
+ * Leases last three times as long as in the chaos runs, because a machine that is only busy must take no batch away.
+ * The drain is short, and no job counts as stalled.
+ */
 const SETTINGS = {
+  BATCH_HEARTBEAT_INTERVAL_MS: '900',
+  COORDINATOR_HEARTBEAT_INTERVAL_MS: '900',
+  RECLAIM_TTLS: '{"download": 6000}',
   STATUS_SHARDS: '1',
   RECLAIM_INTERVAL_MS: '1500',
   JOB_STALL_TIMEOUT_MS: '600000',
@@ -21,7 +28,7 @@ const BATCH_SIZE = 2;
 const TERMINAL = ['COMPLETED', 'FAILED', 'CANCELLED'];
 /** A finisher that died is replaced only after 60 s. */
 export const END_WITHIN_MS = 180_000;
-const LOOK_EVERY_MS = 100;
+const LOOK_EVERY_MS = 250;
 
 /** The rows of a job as they were at one moment. */
 export interface JobRows {
