@@ -9,35 +9,40 @@ import { unreadableReason } from './list-problems.js';
 
 export interface ListCheck {
   files: number;
+  /** Files that are there again, word for word: each counts once. */
+  repeatedTasks: number;
   /** The first of them. */
   problems: readonly { line: number; reason: string }[];
   totalProblems: number;
 }
 
 /**
- * Reads a list as the service will.
- * @param path a file, or `-` for standard input
+ * Reads a list that can be read once as the service will.
  * @param prefix the destination's, which keys are checked with
- * @throws UsageError when it cannot be read
+ * @throws what `bytes` throws
  */
-export async function checkList(path: string, prefix: string, reading: ListReading): Promise<ListCheck> {
-  if (path !== '-') return check(path, prefix, reading);
+export async function checkBytes(bytes: AsyncIterable<Buffer>, prefix: string, reading: ListReading): Promise<ListCheck> {
   // A list is read twice to prove a key that is there twice.
   const folder = await mkdtemp(join(tmpdir(), 'export-worker-list-'));
   try {
     const copy = join(folder, 'list');
-    await pipeline(process.stdin, createWriteStream(copy));
-    return await check(copy, prefix, reading);
+    await pipeline(bytes, createWriteStream(copy));
+    return await checkFile(copy, prefix, reading);
   } finally {
     await rm(folder, { recursive: true });
   }
 }
 
-async function check(path: string, prefix: string, reading: ListReading): Promise<ListCheck> {
+/**
+ * The same for a file.
+ * @throws UsageError when it cannot be read
+ */
+export async function checkFile(path: string, prefix: string, reading: ListReading): Promise<ListCheck> {
   try {
-    return { files: await countFiles(() => Promise.resolve(createReadStream(path)), prefix, reading), problems: [], totalProblems: 0 };
+    const counts = await countFiles(() => Promise.resolve(createReadStream(path)), prefix, reading);
+    return { ...counts, problems: [], totalProblems: 0 };
   } catch (error) {
-    if (error instanceof ManifestError) return { files: 0, problems: error.problems, totalProblems: error.total };
+    if (error instanceof ManifestError) return { files: 0, repeatedTasks: 0, problems: error.problems, totalProblems: error.total };
     if ((error as NodeJS.ErrnoException).syscall !== undefined)
       throw new UsageError(`The list ${path} cannot be read (${unreadableReason(error)}): give a file`);
     throw error;

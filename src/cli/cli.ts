@@ -1,6 +1,6 @@
 import { RepeatedSignal, SystemClock } from '../shared/index.js';
 import { EXIT_DETACHED } from './exit-codes.js';
-import type { RequiredSetting } from '../config/index.js';
+import type { NeededSetting } from '../config/index.js';
 import { columnsOf, sentence, type ProgressOutput } from './presentation/index.js';
 import type { Services } from './services.js';
 
@@ -17,16 +17,16 @@ export class Cli {
 
   constructor(
     readonly terminal: Terminal,
-    private readonly open: (needed: readonly RequiredSetting[]) => Promise<Services>,
+    private readonly open: (needed: readonly NeededSetting[]) => Promise<Services>,
   ) {}
 
   /** @param needed the settings without which the command cannot work */
-  async use(needed: readonly RequiredSetting[], work: (services: Services) => Promise<void>): Promise<void> {
+  async use<T>(needed: readonly NeededSetting[], work: (services: Services) => Promise<T>): Promise<T> {
     const services = await this.open(needed);
     // The timers of the service's parts hold no process: without this one, a command that waits for one of them would just end.
     const holding = setInterval(() => undefined, 60_000);
     try {
-      await work(services);
+      return await work(services);
     } finally {
       clearInterval(holding);
       await services.close();

@@ -1,10 +1,8 @@
 import type { ExportJobEntity } from '../export-jobs/index.js';
 import { CliError } from './cli-error.js';
-import { noSuchJob } from './job-view.js';
+import { noSuchJob, SHORTEST_BEGINNING } from './job-view.js';
 import type { Services } from './services.js';
 
-/** Fewer characters would mean too many jobs. */
-const SHORTEST_BEGINNING = 4;
 const SHOWN = 5;
 const BEGINNING = /^[0-9a-f]{1,8}(-[0-9a-f]{0,4}){0,3}(-[0-9a-f]{0,11})?$/;
 const WHOLE_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;

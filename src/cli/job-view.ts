@@ -34,6 +34,12 @@ export function viewOf(job: ExportJobEntity) {
   };
 }
 
+/** Of a list. */
+export function describeRepeats(count: number): string {
+  const lines = count === 1 ? '1 line of the list was' : `${count} lines of the list were`;
+  return `${lines} there before: each file counts once`;
+}
+
 /** Of its present run: from its acceptance, or reopening, until its end, or until now. */
 export function durationMs(job: ExportJobEntity, nowMs = Date.now()): number {
   const { createdAt, reopened, completedAt } = job;
@@ -69,7 +75,12 @@ function shortWaits([longest, ...others]: JobInHand['waits']): string {
   return `${host}${others.length === 0 ? '' : ` +${others.length}`} until ${longest.until.slice(11, 19)} Z`;
 }
 
+/** Fewer characters of an id would mean too many jobs. */
+export const SHORTEST_BEGINNING = 4;
+
 export function noSuchJob(jobId: string): string {
+  if (jobId.length < SHORTEST_BEGINNING)
+    return `There is no job ${jobId}: give the whole id, or at least its first ${SHORTEST_BEGINNING} characters (jobs --all lists them)`;
   return `There is no job ${jobId}: check the id (jobs --all lists them); a job just submitted is there once the service has accepted it, and one that it refused is never: its execution says why`;
 }
 

@@ -6,7 +6,7 @@ import {
   StaleMonitorQuery,
   ValidateLeasesQuery,
 } from '../batches/index.js';
-import { loadConfiguration, type Configuration, type RequiredSetting } from '../config/index.js';
+import { loadConfiguration, type Configuration, type NeededSetting } from '../config/index.js';
 import {
   CancelJobUseCase,
   CompleteJobUseCase,
@@ -40,20 +40,22 @@ export interface Services {
   fleet: Pick<FleetViewQuery, 'look' | 'watch'>;
   clients: Pick<AwsClients, 's3' | 'stepFunctions'>;
   settings: Configuration['exports'];
+  /** Where the service may store, if this environment says so: one without the setting is not always the service's own. */
+  destinationBuckets?: readonly string[] | undefined;
   reclaimIntervalMs: number;
   batchHeartbeatIntervalMs: number;
   close(): Promise<void>;
 }
 
 /**
- * @param needed the required settings that must be there
+ * @param needed the settings that must be there
  * @throws ConfigurationError: commands are configured by the service's own environment
  */
-export async function openServices(needed: readonly RequiredSetting[]): Promise<Services> {
+export async function openServices(needed: readonly NeededSetting[]): Promise<Services> {
   const configuration = loadConfiguration(process.env, needed);
   const app = await NestFactory.createApplicationContext(CliModule.configured(configuration), { logger: false, abortOnError: false });
   const clients = app.get(AwsClients);
-  const { exports: settings, queues, reclaim, batches } = configuration;
+  const { exports: settings, queues, reclaim, batches, access } = configuration;
   return {
     jobs: app.get<JobStateRepositoryPort>(JobStateRepositoryPort),
     batches: app.get<JobBatchesPort>(JobBatchesPort),
@@ -71,6 +73,7 @@ export async function openServices(needed: readonly RequiredSetting[]): Promise<
     fleet: app.get(FleetViewQuery),
     clients,
     settings,
+    destinationBuckets: process.env['ALLOWED_DESTINATION_BUCKETS'] ? access.destinationBuckets : undefined,
     reclaimIntervalMs: reclaim.intervalMs,
     batchHeartbeatIntervalMs: batches.heartbeatIntervalMs,
     close: async () => {

@@ -75,12 +75,12 @@ const OPTION_OF: readonly (readonly [field: string, option: string])[] = [
   ['source.ignoreColumns', '--ignore-columns'],
   ['source.manifest', 'the address of the list'],
 ];
-/** What both Step Functions and the service take. */
-const NAME = /^(?!\.{1,2}$)[A-Za-z0-9._+!@='()-]{1,80}$/;
+/** What both Step Functions and the service take, without what a command takes for an option. */
+const NAME = /^(?!-|\.{1,2}$)[A-Za-z0-9._+!@='()-]{1,80}$/;
 
 /** What the service would refuse of the options, each with its mend. Nothing has been sent yet. */
 export function optionProblems(jobId: string, manifest: string, options: SubmitOptions): string[] {
-  if (!NAME.test(jobId)) return ["--name must be 1 to 80 of A-Z a-z 0-9 . _ + ! @ = ' ( ) -, and not . or .."];
+  if (!NAME.test(jobId)) return ["--name must be 1 to 80 of A-Z a-z 0-9 . _ + ! @ = ' ( ) -, not begin with -, and not be . or .."];
   const parsed = parseExportJobMessage(JSON.stringify({ jobId, ...executionInput(jobId, manifest, options) }));
   return parsed.kind === 'ok' ? [] : parsed.reasons.map(asOption);
 }

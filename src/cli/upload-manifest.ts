@@ -1,10 +1,7 @@
-import { createReadStream } from 'node:fs';
-import { Readable } from 'node:stream';
 import {
   AbortMultipartUploadCommand,
   CompleteMultipartUploadCommand,
   CreateMultipartUploadCommand,
-  GetObjectCommand,
   DeleteObjectCommand,
   PutObjectCommand,
   UploadPartCommand,
@@ -14,8 +11,9 @@ import { EXPORT_FOLDER } from '../export-jobs/index.js';
 import { SUBMISSIONS_PREFIX } from '../intake/index.js';
 import { newId } from '../shared/index.js';
 import { parseS3Uri } from '../worker-pool/index.js';
-import { CliError, explainError, UsageError } from './cli-error.js';
-import { emptyList, isBlank, unreadableReason } from './list-problems.js';
+import { UsageError } from './cli-error.js';
+import { listBytes } from './list-bytes.js';
+import { emptyList, isBlank } from './list-problems.js';
 
 const PART_BYTES = 8 * 1024 * 1024;
 
@@ -39,12 +37,13 @@ export function addressOf(list: string, exportBucket: string): string | undefine
  */
 export async function uploadManifest(client: S3Client, bucket: string, path: string, allowEmpty = false): Promise<string> {
   const at = { Bucket: bucket, Key: `${SUBMISSIONS_PREFIX}${newId()}` };
-  const parts = partsOf(bytesOf(client, path));
-  const first = (await next(parts, path)) ?? Buffer.alloc(0);
+  const parts = partsOf(listBytes(client, path));
+  const next = async () => (await parts.next()).value ?? undefined;
+  const first = (await next()) ?? Buffer.alloc(0);
   if (!allowEmpty && first.byteLength < PART_BYTES && isBlank(first))
     throw new UsageError(`${emptyList(path === '-' ? 'Standard input' : path)}, or say that this is in order (--allow-empty)`);
   if (first.byteLength < PART_BYTES) await client.send(new PutObjectCommand({ ...at, Body: first }));
-  else await uploadParts(client, at, first, () => next(parts, path));
+  else await uploadParts(client, at, first, next);
   return `s3://${at.Bucket}/${at.Key}`;
 }
 
@@ -78,24 +77,7 @@ async function uploadParts(
   }
 }
 
-async function next(parts: AsyncGenerator<Buffer>, path: string): Promise<Buffer | undefined> {
-  try {
-    const part = await parts.next();
-    return part.done === true ? undefined : part.value;
-  } catch (error) {
-    if (parseS3Uri(path) !== undefined) throw new CliError(`The list ${path} cannot be read: ${explainError(error)}`);
-    throw new UsageError(`The list ${path} cannot be read (${unreadableReason(error)}): give a file, or - for standard input`);
-  }
-}
-
-async function* bytesOf(client: S3Client, path: string): AsyncGenerator<Buffer> {
-  const object = parseS3Uri(path);
-  if (object === undefined) return yield* path === '-' ? process.stdin : createReadStream(path);
-  const { Body } = await client.send(new GetObjectCommand({ Bucket: object.bucket, Key: object.key }));
-  if (Body instanceof Readable) yield* Body;
-}
-
-async function* partsOf(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+async function* partsOf(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void> {
   let chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of source) {

@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 import { randomUUID } from 'node:crypto';
-import { relationProblems, REQUIRED_SETTINGS, validationSchema, type Environment, type RequiredSetting } from './validation.schema.js';
+import { relationProblems, REQUIRED_SETTINGS, validationSchema, type Environment, type NeededSetting } from './validation.schema.js';
 
 /** All settings, typed and frozen; durations in the unit their name says. A feature is given its own slice. */
 export interface Configuration {
@@ -87,12 +87,12 @@ export class ConfigurationError extends Error {
 export const EXIT_CONFIGURATION = 78;
 
 /**
- * @param needed the required settings that must be there; default: all
+ * @param needed the settings that must be there; default: all that the service requires
  * @throws ConfigurationError with every problem found, relations between settings included
  */
 export function loadConfiguration(
   source: Readonly<Record<string, string | undefined>> = process.env,
-  needed: readonly RequiredSetting[] = REQUIRED_SETTINGS,
+  needed: readonly NeededSetting[] = REQUIRED_SETTINGS,
 ): Configuration {
   const given = Object.fromEntries(Object.entries(source).filter(([, value]) => value !== undefined && value !== ''));
   const { error, value } = validationSchema(needed).validate(given, { abortEarly: false });

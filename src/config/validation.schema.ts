@@ -72,6 +72,8 @@ export const REQUIRED_SETTINGS = [
   'EXPORT_BUCKET',
 ] as const satisfies readonly (keyof Environment)[];
 export type RequiredSetting = (typeof REQUIRED_SETTINGS)[number];
+/** What a command may need: one that starts executions needs the state machine, too. */
+export type NeededSetting = RequiredSetting | 'STATE_MACHINE_ARN';
 
 /** A longer one ends at once: Node keeps it in 32 bits. */
 const LONGEST_TIMER_MS = 2_147_483_647;
@@ -171,12 +173,13 @@ const settings = Joi.object<Environment>({
 }).unknown(true);
 
 /**
- * @param needed the required settings that must be there; of the others, each that is absent gets a value that says so, which AWS refuses
+ * @param needed the settings that must be there; of the required ones that are not among them, each that is absent gets a value that says so, which AWS refuses
  */
-export function validationSchema(needed: readonly RequiredSetting[]): Joi.ObjectSchema<Environment> {
+export function validationSchema(needed: readonly NeededSetting[]): Joi.ObjectSchema<Environment> {
+  const own = needed.includes('STATE_MACHINE_ARN') ? settings.fork('STATE_MACHINE_ARN', (setting) => setting.required()) : settings;
   return REQUIRED_SETTINGS.reduce(
     (schema, name) => schema.fork(name, (setting) => (needed.includes(name) ? setting.required() : setting.default(`${name} is not set`))),
-    settings,
+    own,
   );
 }
 

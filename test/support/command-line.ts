@@ -1,6 +1,6 @@
 import type { ReclaimTurn } from '../../src/batches/index.js';
 import type { ExportJobEntity } from '../../src/export-jobs/index.js';
-import type { RequiredSetting } from '../../src/config/index.js';
+import type { NeededSetting } from '../../src/config/index.js';
 import type { FleetCount } from '../../src/fleet/index.js';
 import { runCli } from '../../src/cli/program.js';
 import type { Services } from '../../src/cli/services.js';
@@ -56,14 +56,14 @@ export async function run(
   const sent: Sent[] = [];
   let [stdout, stderr] = ['', ''];
   let closed = 0;
-  let needed: readonly RequiredSetting[] = [];
+  let needed: readonly NeededSetting[] = [];
   const send = async (command: { constructor: { name: string }; input: Record<string, unknown> }) => {
     sent.push({ name: command.constructor.name, input: command.input });
     const answer = answers[command.constructor.name];
     if (answer instanceof Error) throw answer;
     return answer ?? { executionArn: 'arn:execution' };
   };
-  const open = async (settings: readonly RequiredSetting[]): Promise<Services> => {
+  const open = async (settings: readonly NeededSetting[]): Promise<Services> => {
     needed = settings;
     return allServices();
   };

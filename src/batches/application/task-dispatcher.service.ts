@@ -266,7 +266,7 @@ export class TaskDispatcherService {
     const verdict = this.judge.judge(attempt, outcome, now);
     if (!outcome.success) this.notePause(dispatched.host, now);
     const waitsForBucket = this.noteDestination(attempt, outcome, now);
-    if (verdict.kind === 'over' && !waitsForBucket) this.record(dispatched, outcome, now);
+    if (verdict.kind === 'over' && !waitsForBucket) this.record(dispatched, withReason(outcome, verdict.because), now);
     else if (verdict.kind === 'again' && verdict.inMs > 0) {
       if (!outcome.success && outcome.error.retryAfterMs !== undefined) dispatched.source.onPause(dispatched.host, now + verdict.inMs);
       void this.backOff(dispatched, verdict.inMs);
@@ -334,4 +334,9 @@ export class TaskDispatcherService {
     const isArmed = this.opening !== undefined || this.backsOff || this.runningTasks > 0;
     return waiting.length > 0 && !isArmed && this.pool.capacity > 0 ? { jobsThatWait: waiting.length } : undefined;
   }
+}
+
+function withReason(outcome: TaskOutcome, reason: string | undefined): TaskOutcome {
+  if (outcome.success || reason === undefined) return outcome;
+  return { ...outcome, error: { ...outcome.error, message: `${outcome.error.message}; ${reason}` } };
 }

@@ -20,8 +20,8 @@ const SILENCES = new Set(['CONNECT_TIMEOUT', 'HEADERS_TIMEOUT', 'SOURCE_STALLED'
 const THREAD_LOST = 'THREAD_LOST';
 const HTTP_TOO_MANY_REQUESTS = 429;
 
-/** What follows from a try. `again`: after `inMs`; with 0 as soon as its host is open. */
-export type Verdict = { kind: 'over' } | { kind: 'again'; inMs: number };
+/** What follows from a try. `over`: `because` says what the last try alone does not tell · `again`: after `inMs`; with 0 as soon as its host is open. */
+export type Verdict = { kind: 'over'; because?: string } | { kind: 'again'; inMs: number };
 const OVER: Verdict = { kind: 'over' };
 
 /**
@@ -110,7 +110,8 @@ export class TryJudge {
       if (this.gate.refused(retryAfterHost, refusal, startedAt, now, refusedAt) === 'file') return this.judgeFailure(dispatched, error);
     }
     dispatched.pardoned++;
-    if (dispatched.pardoned >= this.taskMaxAttempts && now - refusedSince >= HOST_PATIENCE_MS) return OVER;
+    if (dispatched.pardoned >= this.taskMaxAttempts && now - refusedSince >= HOST_PATIENCE_MS)
+      return { kind: 'over', because: `its host has put this file off for ${Math.round((now - refusedSince) / 60_000)} minutes` };
     if (retryAfterHost === undefined) return { kind: 'again', inMs: Math.max(BACKOFF.baseMs, retryAfterMs ?? 0) };
     dispatched.host = retryAfterHost;
     return { kind: 'again', inMs: 0 };

@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import type { ReclaimRecord } from '../../batches/index.js';
 import type { Cli } from '../cli.js';
 import { mayBeBeginning } from '../find-job.js';
+import { SHORTEST_BEGINNING } from '../job-view.js';
 import { positiveNumber } from '../positive-number.js';
 import { reclaimTable } from '../reclaim-table.js';
 import type { Services } from '../services.js';
@@ -30,9 +31,14 @@ async function showHistory(cli: Cli, jobId: string | undefined, { limit, wide, j
   await cli.use(RECLAIMS, async ({ reclaims }) => {
     const found = await (jobId === undefined ? reclaims.recent(limit) : ofJob(reclaims, jobId, limit));
     if (json) return cli.printJson(found);
-    if (found.length === 0) return cli.tell(jobId === undefined ? 'No reclaims' : `No reclaims of job ${jobId}`);
+    if (found.length === 0) return cli.tell(jobId === undefined ? 'No reclaims' : noReclaims(jobId));
     cli.print(reclaimTable(found, cli.width(wide)));
   });
+}
+
+function noReclaims(jobId: string): string {
+  const more = jobId.length < SHORTEST_BEGINNING ? `: give the whole id, or at least its first ${SHORTEST_BEGINNING} characters` : '';
+  return `No reclaims of job ${jobId}${more}`;
 }
 
 /** Reclaims outlive the rows of their jobs: the beginning of an id is looked for among the last of them. */

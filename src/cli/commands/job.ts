@@ -13,7 +13,7 @@ import type { Cli } from '../cli.js';
 import { knownJob } from '../find-job.js';
 import { describeFailures, failureCounts, failuresOf } from '../job-failures.js';
 import { averageRates, currentRates, type Rates } from '../job-rates.js';
-import { describeWaits, durationMs, viewOf } from '../job-view.js';
+import { describeRepeats, describeWaits, durationMs, viewOf } from '../job-view.js';
 import { facts, formatBytes, formatDuration } from '../presentation/index.js';
 import { BATCHES, JOBS } from '../settings.js';
 
@@ -120,7 +120,7 @@ function describeJob(job: ExportJobEntity, inHand: JobInHand, rows: readonly Bat
       ['Export', `${view.exportId} of user ${view.userId}`],
       ['Status', view.outcome === null || view.outcome === view.status ? view.status : `${view.status} (${view.outcome})`],
       ['Files', `${view.completedTasks} done, ${view.failedTasks} failed, ${view.totalTasks ?? '?'} in all`],
-      ['Twice', view.repeatedTasks === 0 ? undefined : `${view.repeatedTasks} lines of the list were there before: each file counts once`],
+      ['Twice', view.repeatedTasks === 0 ? undefined : describeRepeats(view.repeatedTasks)],
       ['Bytes', formatBytes(view.bytesProcessed) + (bytesInHand === 0 ? '' : `, and ${formatBytes(bytesInHand)} of files in hand`)],
       ['Waits for', waits.length === 0 ? undefined : describeWaits(waits)],
       ['Rate', rates === '' ? undefined : rates],
@@ -132,7 +132,8 @@ function describeJob(job: ExportJobEntity, inHand: JobInHand, rows: readonly Bat
       ['Last progress', view.lastProgressAt],
       ['Last heartbeat', view.lastHeartbeatAt ?? 'none yet'],
       ['Ended', view.completedAt ?? undefined],
-      ['Run, attempt', `${view.run}, ${view.attempt}`],
+      ['Run', String(view.run)],
+      ['Task tokens', `${view.attempt} so far`],
       ['Error', view.error === null ? undefined : `${view.error.code}: ${view.error.message}`],
       ['Token answered', view.callback ?? (job.taskToken === undefined ? 'has none' : 'not yet')],
       ['Lies in', view.files],

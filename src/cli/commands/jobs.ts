@@ -109,10 +109,19 @@ function jobStatus(text: string): JobStatus {
   return status;
 }
 
+const DATE = /^(\d{4})-(\d{2})-(\d{2})(?=T|$)/;
+
 /** ISO-8601 of `12h` ago, or of a date. */
 function instant(text: string): string {
   const [, amount, unit] = /^(\d{1,6})([mhd])$/.exec(text) ?? [];
   const ms = amount === undefined ? Date.parse(text) : Date.now() - Number(amount) * UNITS_MS[unit as keyof typeof UNITS_MS];
-  if (!/^\d/.test(text) || Number.isNaN(ms)) throw new InvalidArgumentError('It must be like 30m, 12h or 7d, or a date like 2026-11-29.');
+  if (Number.isNaN(ms) || (amount === undefined && !isDay(text)))
+    throw new InvalidArgumentError('It must be like 30m, 12h or 7d, or a day that there is, like 2026-11-29.');
   return new Date(ms).toISOString();
+}
+
+/** Whether it begins with a day that there is: JavaScript takes February 31st for March 3rd. */
+function isDay(text: string): boolean {
+  const [day, year, month, date] = DATE.exec(text) ?? [];
+  return day !== undefined && new Date(Date.UTC(Number(year), Number(month) - 1, Number(date))).toISOString().startsWith(day);
 }

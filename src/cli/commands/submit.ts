@@ -1,17 +1,18 @@
 import { DescribeExecutionCommand, StartExecutionCommand, type DescribeExecutionOutput } from '@aws-sdk/client-sfn';
 import type { Command } from 'commander';
-import { ConfigurationError, type RequiredSetting } from '../../config/index.js';
+import type { NeededSetting } from '../../config/index.js';
 import { isTerminal, type ExportJobEntity } from '../../export-jobs/index.js';
 import { defaultPrefix } from '../../intake/index.js';
 import { newId } from '../../shared/index.js';
-import { checkList } from '../check-list.js';
+import { checkBytes, checkFile, type ListCheck } from '../check-list.js';
 import { CliError, UsageError } from '../cli-error.js';
 import type { Cli } from '../cli.js';
 import { COMMAND, detachedFrom } from '../command-name.js';
 import { EXIT_DETACHED, EXIT_FAILED } from '../exit-codes.js';
 import { describeFailures, failureCounts, failuresOf } from '../job-failures.js';
 import { FollowedWork } from '../followed-work.js';
-import { progressOf, viewOf, WAITING } from '../job-view.js';
+import { describeRepeats, progressOf, viewOf, WAITING } from '../job-view.js';
+import { listBytes } from '../list-bytes.js';
 import { addListReadingOptions, listReadingOf } from '../list-reading.js';
 import { ProgressDisplay, reasonOf } from '../presentation/index.js';
 import { seconds } from '../seconds.js';
@@ -50,10 +51,10 @@ async function submit(cli: Cli, list: string, options: SubmitOptions): Promise<v
       if (options.quiet) return cli.print(`${jobId}\n`);
       return cli.say(`Job ${jobId} is submitted. Follow it: ${COMMAND} watch ${jobId}`);
     }
-    const { execution, job } = await cli.interruptible((signal) => follow(cli, services, submission, signal));
+    const { execution, job } = await cli.interruptible((signal) => follow(cli, services, submission, { signal, quiet: options.quiet }));
     if (execution?.status !== 'SUCCEEDED') cli.exitCode = execution === undefined ? EXIT_DETACHED : EXIT_FAILED;
-    if (execution === undefined) cli.tell(detachedFrom(jobId));
     if (options.quiet) return cli.print(`${jobId}\n`);
+    if (execution === undefined) cli.tell(detachedFrom(jobId));
     const failures =
       execution === undefined || job === undefined || job.failedTasks === 0
         ? { first: [], groups: [] }
@@ -73,28 +74,43 @@ async function submit(cli: Cli, list: string, options: SubmitOptions): Promise<v
   });
 }
 
-function neededBy(list: string, { wait }: SubmitOptions): RequiredSetting[] {
-  return ['AWS_REGION', ...(/^https?:/i.test(list) ? [] : (['EXPORT_BUCKET'] as const)), ...(wait === true ? [...JOBS, ...BATCHES] : [])];
+function neededBy(list: string, { wait }: SubmitOptions): NeededSetting[] {
+  return [
+    'AWS_REGION',
+    'STATE_MACHINE_ARN',
+    ...(/^https?:/i.test(list) ? [] : (['EXPORT_BUCKET'] as const)),
+    ...(wait === true ? [...JOBS, ...BATCHES] : []),
+  ];
 }
 
 /** Checks the list and says what is wrong with it. */
 async function dryRun(cli: Cli, list: string, jobId: string, options: SubmitOptions): Promise<void> {
-  if (ADDRESS.test(list)) throw new UsageError('--dry-run checks a file or standard input: fetch the list first');
-  const { files, problems, totalProblems } = await checkList(list, options.prefix ?? defaultPrefix(jobId), listReadingOf(options));
+  const { files, repeatedTasks, problems, totalProblems } = await checkList(cli, list, jobId, options);
   if (totalProblems > 0) cli.exitCode = EXIT_FAILED;
-  if (options.json) return cli.printJson({ files, problems, totalProblems });
-  if (totalProblems === 0) return cli.say(`The list is in order: ${files} ${files === 1 ? 'file' : 'files'}. Nothing was sent`);
+  if (options.json) return cli.printJson({ files, repeatedTasks, problems, totalProblems });
+  if (totalProblems === 0) {
+    const repeats = repeatedTasks === 0 ? '' : `${describeRepeats(repeatedTasks)}. `;
+    return cli.say(`The list is in order: ${files} ${files === 1 ? 'file' : 'files'}. ${repeats}Nothing was sent`);
+  }
   const more = totalProblems > problems.length ? ` (the first ${problems.length} are shown)` : '';
   cli.tell(`The list has ${totalProblems} ${totalProblems === 1 ? 'problem' : 'problems'}${more}; nothing was sent:`);
   for (const { line, reason } of problems) cli.tell(`  line ${line}: ${reason}`);
 }
 
-async function start({ clients, settings }: Services, jobId: string, list: string, options: SubmitOptions): Promise<Submission> {
+async function checkList(cli: Cli, list: string, jobId: string, options: SubmitOptions): Promise<ListCheck> {
+  if (/^https?:/i.test(list)) throw new UsageError(`--dry-run reads no list from the web: fetch it first (curl -fsSLo list '${list}')`);
+  const prefix = options.prefix ?? defaultPrefix(jobId);
+  const reading = listReadingOf(options);
+  if (list === '-') return checkBytes(process.stdin, prefix, reading);
+  if (!ADDRESS.test(list)) return checkFile(list, prefix, reading);
+  return cli.use(['AWS_REGION'], ({ clients }) => checkBytes(listBytes(clients.s3, list), prefix, reading));
+}
+
+async function start(services: Services, jobId: string, list: string, options: SubmitOptions): Promise<Submission> {
+  const { clients, settings, destinationBuckets } = services;
   const { stateMachineArn } = settings;
-  if (stateMachineArn === undefined)
-    throw new ConfigurationError([
-      'STATE_MACHINE_ARN is required to submit: set it to the ARN of the state machine that the deployment made',
-    ]);
+  if (options.bucket !== undefined && destinationBuckets?.includes(options.bucket) === false)
+    throw new UsageError('--bucket is not one of ALLOWED_DESTINATION_BUCKETS: name one of them, or add it there and in the service');
   const address = addressOf(list, settings.bucket);
   const manifest = address ?? (await uploadManifest(clients.s3, settings.bucket, list, options.allowEmpty));
   try {
@@ -114,15 +130,15 @@ async function follow(
   cli: Cli,
   { jobs, batches, clients }: Services,
   { jobId, executionArn }: Submission,
-  signal: AbortSignal,
+  { signal, quiet }: { signal: AbortSignal; quiet: true | undefined },
 ): Promise<{ execution?: DescribeExecutionOutput; job: ExportJobEntity | undefined }> {
-  const display = new ProgressDisplay(cli.terminal.err);
+  const display = quiet ? undefined : new ProgressDisplay(cli.terminal.err);
   const work = new FollowedWork(batches);
   let job: ExportJobEntity | undefined;
   try {
     for await (const second of seconds(signal)) {
       job = await jobs.find(jobId);
-      display.show(job === undefined ? WAITING : progressOf(job, await work.of(job)));
+      display?.show(job === undefined ? WAITING : progressOf(job, await work.of(job)));
       const mayHaveEnded = (job !== undefined && isTerminal(job.status)) || second % ASK_EXECUTION_EVERY_S === ASK_EXECUTION_EVERY_S - 1;
       if (!mayHaveEnded) continue;
       const execution = await clients.stepFunctions.send(new DescribeExecutionCommand({ executionArn }));
@@ -130,7 +146,7 @@ async function follow(
     }
     return { job };
   } finally {
-    display.end();
+    display?.end();
   }
 }
 

@@ -171,11 +171,3 @@ describe('job of a run that was reopened', () => {
     expect(averageRates(old, 0, nowMs)).toBeUndefined();
   });
 });
-
-describe('the configuration that is missing', () => {
-  it('is told with where it comes from locally', async () => {
-    const { exitCode, stderr } = await run(['submit', 's3://bucket/list'], { settings: { bucket: 'b' } as never });
-    expect(exitCode).toBe(78);
-    expect(stderr).toContain('With `npm run local`: source .local/env first.');
-  });
-});

@@ -28,6 +28,10 @@ describe('a command line that cannot be used', () => {
     [['jobs', '--unknown']],
     [['jobs', '--status', 'DONE']],
     [['jobs', '--since', 'yesterday']],
+    [['jobs', '--since', '2026-02-31']],
+    [['jobs', '--since', '2026-13-01']],
+    [['jobs', '--since', '2026-02-31T10:00:00Z']],
+    [['jobs', '--since', '11/29/2026']],
     [['jobs', '--limit', '0']],
     [['job']],
     [['submit', 'list', '--tolerated-failure-count', '-1']],
@@ -162,23 +166,13 @@ describe('submit', () => {
       expect(stderr).toContain(reason);
     }
   });
-
-  it('exits with 78 without a state machine', async () => {
-    const settings = {
-      bucket: 'bucket',
-      retentionDays: 30,
-      batchSize: 100,
-      intakeConcurrency: 4,
-      maxOpenLists: 128,
-      maxSpoolBytes: 6 * 2 ** 30,
-    };
-    const { exitCode, stderr } = await run(['submit', 'list'], { settings });
-    expect(exitCode).toBe(78);
-    expect(stderr).toContain('STATE_MACHINE_ARN');
-  });
 });
 
 describe('jobs and job', () => {
+  it.each(['job', 'cancel'])('%s says how much of an id is needed', async (command) => {
+    expect((await run([command, 'ab'])).stderr).toContain('There is no job ab: give the whole id, or at least its first 4 characters');
+  });
+
   it('lists the active jobs as a table, and says that ended ones are not there', async () => {
     const { stdout, stderr } = await run(['jobs']);
     expect(stdout).toMatch(/^JOB {4}STATUS .*\njob-1 {2}DOWNLOADING +6 +10 +1 +1\.5 KB/);
@@ -385,9 +379,12 @@ describe('an error of AWS', () => {
   });
 
   it('of the configuration exits with 78 and tells every problem', async () => {
-    const output = { write: () => undefined, isTty: false, columns: 80 };
+    let told = '';
+    const output = { write: (text: string) => void (told += text), isTty: false, columns: 80 };
     expect(
       await runCli(['jobs'], { out: output, err: output }, () => Promise.reject(new ConfigurationError(['"AWS_REGION" is required']))),
     ).toBe(78);
+    expect(told).toContain('"AWS_REGION" is required');
+    expect(told).toContain('With `npm run local`: source .local/env first.');
   });
 });

@@ -2,7 +2,8 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { run } from '../../support/command-line.js';
+import { Readable } from 'node:stream';
+import { job, run } from '../../support/command-line.js';
 
 const LIST = 's3://lists/list.jsonl';
 
@@ -35,6 +36,7 @@ describe('the options of submit', () => {
   it.each([
     [['--name', 'a b'], '--name must be 1 to 80 of'],
     [['--name', 'n'.repeat(81)], '--name must be 1 to 80 of'],
+    [['--name', '-foo'], 'not begin with -'],
     [['--prefix', 'exports'], '--prefix '],
     [['--bucket', 'No Bucket'], '--bucket is no bucket name'],
     [['--header', 'no-value'], '--header'],
@@ -61,9 +63,32 @@ describe('the options of submit', () => {
     expect([stdout, stderr]).toEqual(['mine\n', '']);
   });
 
+  it('-q --wait shows no progress either', async () => {
+    const jobs = { find: async () => ({ ...job, jobId: 'mine', status: 'COMPLETED' as const }) };
+    const ended = { DescribeExecutionCommand: { status: 'SUCCEEDED' } };
+    const { exitCode, stdout, stderr } = await run(['submit', LIST, '-q', '--wait', '--name', 'mine'], { jobs }, undefined, ended);
+    expect([exitCode, stdout, stderr]).toEqual([0, 'mine\n', '']);
+  });
+
+  it('refuse a bucket that the service may not store in, where that is known', async () => {
+    const to = (destinationBuckets?: string[]) =>
+      run(['submit', LIST, '--bucket', 'other-bucket'], destinationBuckets === undefined ? {} : { destinationBuckets });
+    expect(await to(['bucket'])).toMatchObject({
+      exitCode: 2,
+      sent: [],
+      stderr: expect.stringContaining('--bucket is not one of ALLOWED_DESTINATION_BUCKETS'),
+    });
+    expect(await to(['bucket', 'other-bucket'])).toMatchObject({ exitCode: 0 });
+    expect(await to()).toMatchObject({ exitCode: 0 });
+  });
+
   it('need only what they send: no bucket for the address of a list, no tables without --wait', async () => {
-    expect((await run(['submit', 'https://lists.test/list.jsonl'])).needed).toEqual(['AWS_REGION']);
-    expect((await run(['submit', await listFile('https://host/a\n')])).needed).toEqual(['AWS_REGION', 'EXPORT_BUCKET']);
+    expect((await run(['submit', 'https://lists.test/list.jsonl'])).needed).toEqual(['AWS_REGION', 'STATE_MACHINE_ARN']);
+    expect((await run(['submit', await listFile('https://host/a\n')])).needed).toEqual([
+      'AWS_REGION',
+      'STATE_MACHINE_ARN',
+      'EXPORT_BUCKET',
+    ]);
   });
 });
 
@@ -72,6 +97,27 @@ describe('submit --dry-run', () => {
     const { exitCode, stdout, sent, closed } = await run(['submit', '--dry-run', await listFile('https://host/a\nhttps://host/b\n')]);
     expect([exitCode, sent, closed]).toEqual([0, [], 0]);
     expect(stdout).toBe('The list is in order: 2 files. Nothing was sent\n');
+  });
+
+  it('says how many lines were there before', async () => {
+    const list = await listFile('https://host/a\nhttps://host/a\nhttps://host/b\n');
+    const { stdout } = await run(['submit', '--dry-run', list]);
+    expect(stdout).toBe('The list is in order: 2 files. 1 line of the list was there before: each file counts once. Nothing was sent\n');
+    expect(JSON.parse((await run(['submit', '--dry-run', '--json', list])).stdout)).toMatchObject({ files: 2, repeatedTasks: 1 });
+  });
+
+  it('reads a list in S3 with the permissions of whoever calls, and says why it cannot be read', async () => {
+    const list = 's3://bucket/exports/job-1/_export/job-1/run-1/failed.jsonl';
+    const found = await run(['submit', '--dry-run', list], {}, undefined, {
+      GetObjectCommand: { Body: Readable.from([Buffer.from('{"url":"https://host/a"}\n')]) },
+    });
+    expect([found.exitCode, found.sent.map(({ name }) => name), found.needed]).toEqual([0, ['GetObjectCommand'], ['AWS_REGION']]);
+    expect(found.stdout).toBe('The list is in order: 1 file. Nothing was sent\n');
+    const refused = Object.assign(new Error('The specified key does not exist.'), { name: 'NoSuchKey', awsService: 'S3' });
+    expect(await run(['submit', '--dry-run', list], {}, undefined, { GetObjectCommand: refused })).toMatchObject({
+      exitCode: 1,
+      stderr: `The list ${list} cannot be read: S3 answered NoSuchKey: The specified key does not exist.\n`,
+    });
   });
 
   it('names each problem with its line and exits with 1', async () => {
@@ -83,12 +129,12 @@ describe('submit --dry-run', () => {
     expect(json).toMatchObject({ totalProblems: 1, problems: [{ reason: expect.any(String) }] });
   });
 
-  it('says of a file that is not there so, and of an address what to do', async () => {
+  it('says of a file that is not there so, and of a web address what to do', async () => {
     const gone = await run(['submit', '--dry-run', join(tmpdir(), 'no-such-list')]);
     expect([gone.exitCode, gone.stderr]).toEqual([2, expect.stringContaining('there is no such file')]);
-    expect(await run(['submit', '--dry-run', LIST])).toMatchObject({
+    expect(await run(['submit', '--dry-run', 'https://host/list'])).toMatchObject({
       exitCode: 2,
-      stderr: expect.stringContaining('fetch the list first'),
+      stderr: expect.stringContaining('fetch it first'),
     });
   });
 });

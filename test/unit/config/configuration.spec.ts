@@ -61,6 +61,13 @@ describe('loadConfiguration', () => {
     expect(problems({ EXPORT_BUCKET: '' })).toEqual(['"EXPORT_BUCKET" is required']);
   });
 
+  it('names a state machine that a command needs together with what else is missing', () => {
+    expect(() => loadConfiguration({ AWS_REGION: 'eu-central-1' }, ['AWS_REGION', 'STATE_MACHINE_ARN', 'EXPORT_BUCKET'])).toThrow(
+      '"EXPORT_BUCKET" is required\n  - "STATE_MACHINE_ARN" is required',
+    );
+    expect(load().exports).not.toHaveProperty('stateMachineArn');
+  });
+
   it('reads numbers, switches, lists and TTLs', () => {
     const configuration = load({
       STEP_FUNCTIONS_HEARTBEAT_ENABLED: 'false',

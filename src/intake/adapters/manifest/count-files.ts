@@ -20,14 +20,18 @@ class OnlyTurn extends ExpansionTurn {
 /**
  * Reads a list as the service will, and keeps nothing of it.
  * @param prefix the destination's, which keys are checked with
- * @returns how many files it names
+ * @returns how many files it names, and how many more are there again, word for word
  * @throws ManifestError with its problems; what `open` and its stream throw
  */
-export async function countFiles(open: OpenManifest, prefix: string, reading: ListReading): Promise<number> {
+export async function countFiles(
+  open: OpenManifest,
+  prefix: string,
+  reading: ListReading,
+): Promise<{ files: number; repeatedTasks: number }> {
   const folder = await mkdtemp(join(tmpdir(), 'export-worker-check-'));
   try {
-    let files = 0;
-    let repeated = 0;
+    let tasksRead = 0;
+    let repeatedTasks = 0;
     const { signal } = new AbortController();
     const hashesFile = join(folder, 'key-hashes');
     const options = {
@@ -37,10 +41,10 @@ export async function countFiles(open: OpenManifest, prefix: string, reading: Li
       turn: new OnlyTurn(),
       onProgress: () => undefined,
       hashesFile,
-      onRepeats: (tasks: RepeatedTasks) => void (repeated = tasks.count),
+      onRepeats: (tasks: RepeatedTasks) => void (repeatedTasks = tasks.count),
     };
-    for await (const tasks of readManifest(open, options)) files += tasks.length;
-    return files - repeated;
+    for await (const tasks of readManifest(open, options)) tasksRead += tasks.length;
+    return { files: tasksRead - repeatedTasks, repeatedTasks };
   } finally {
     await rm(folder, { recursive: true });
   }

@@ -103,7 +103,13 @@ onEachClock('the dispatcher', (newClock) => {
       expect(source.results).toEqual([]);
       await pool.fail(TOLD, 'a/0');
       await clock.advance(62_000);
-      expect(source.results[0]).toMatchObject({ position: 0, result: { success: false, error: { code: 'HTTP_429' } } });
+      expect(source.results[0]).toMatchObject({
+        position: 0,
+        result: {
+          success: false,
+          error: { code: 'HTTP_429', message: expect.stringMatching(/; its host has put this file off for 1[56] minutes$/) },
+        },
+      });
       source.abort.abort();
       await settled();
     });
