@@ -1,4 +1,4 @@
-import { Option, type Command } from 'commander';
+import { InvalidArgumentError, Option, type Command } from 'commander';
 import { KEYS_FROM, MANIFEST_FORMATS, type ListReading } from '../intake/index.js';
 
 /** How the service is to read a list. */
@@ -6,7 +6,7 @@ export function addListReadingOptions(command: Command): Command {
   return command
     .addOption(new Option('--format <format>', 'of the list; default: as it tells itself').choices(MANIFEST_FORMATS))
     .addOption(new Option('--key-from <part>', 'of the URL, for files without a key: its name, or host and path').choices(KEYS_FROM))
-    .option('--ignore-columns <names>', 'columns that are not ours, with commas between', namesIn)
+    .option('--ignore-columns <names>', 'columns that are not ours, with commas between, or as JSON: ["a,b"]', namesIn)
     .option('--allow-empty', 'a list without files is in order');
 }
 
@@ -21,5 +21,12 @@ export function listReadingOf({ format, keyFrom, ignoreColumns, allowEmpty }: Li
 }
 
 function namesIn(text: string): string[] {
-  return text.split(',').filter((name) => name.trim() !== '');
+  if (!text.trimStart().startsWith('[')) return text.split(',').filter((name) => name.trim() !== '');
+  try {
+    const names: unknown = JSON.parse(text);
+    if (Array.isArray(names) && names.every((name) => typeof name === 'string')) return names;
+  } catch {
+    // Told below, like JSON that is no array of names.
+  }
+  throw new InvalidArgumentError('It must be names with commas between, like id,comment, or JSON, like ["a,b","comment"].');
 }

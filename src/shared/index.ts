@@ -1,5 +1,6 @@
 export { fullJitterMs, type BackoffPolicy } from './backoff.js';
 export { chunksOf } from './chunks.js';
+export { counted } from './counted.js';
 export { CHECKSUM_ALGORITHMS, parseChecksum, type Checksum, type ChecksumAlgorithm, type ParsedChecksum } from './checksum.js';
 export { Clock, expiryS, isoIn, SystemClock, type MonotonicMs } from './clock.js';
 export { endProcess } from './end-process.js';

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { isTerminal } from '../../export-jobs/index.js';
+import { counted } from '../../shared/index.js';
 import type { Cli } from '../cli.js';
 import { EXIT_FAILED } from '../exit-codes.js';
 import { knownJob } from '../find-job.js';
@@ -36,7 +37,7 @@ async function cancelJob(cli: Cli, id: string, { reason, json }: { reason: strin
     if (isTerminal(before.status)) return cli.tell(`Job ${jobId} had been cancelled before`);
     // Their holders learn of it with their next batch heartbeat.
     const stop = `What still downloads stops within ${formatDuration(batchHeartbeatIntervalMs)}`;
-    cli.say(`Job ${jobId} is cancelled (${job.completedTasks} files done; token: ${job.callback ?? 'none'}). ${stop}`);
+    cli.say(`Job ${jobId} is cancelled (${counted(job.completedTasks, 'file')} done; token: ${job.callback ?? 'none'}). ${stop}`);
   });
 }
 

@@ -9,6 +9,7 @@ import {
   type JobInHand,
   type ResultsNotWritten,
 } from '../../export-jobs/index.js';
+import { counted } from '../../shared/index.js';
 import type { Cli } from '../cli.js';
 import { knownJob } from '../find-job.js';
 import { describeFailures, failureCounts, failuresOf } from '../job-failures.js';
@@ -127,7 +128,7 @@ function describeJob(job: ExportJobEntity, inHand: JobInHand, rows: readonly Bat
       ['Batches', describeBatches(job, rows)],
       ['Held', held.length === 0 ? undefined : held.join('\n')],
       ['Accepted', view.createdAt],
-      ['Reopened', reopened === undefined ? undefined : `${reopened.at}, with ${reopened.completed} files done`],
+      ['Reopened', reopened === undefined ? undefined : `${reopened.at}, with ${counted(reopened.completed, 'file')} done`],
       [isTerminal(job.status) ? 'Took' : 'Runs for', formatDuration(durationMs(job))],
       ['Last progress', view.lastProgressAt],
       ['Last heartbeat', view.lastHeartbeatAt ?? 'none yet'],

@@ -94,6 +94,6 @@ function describe(kind: RetryKind, job: ExportJobEntity): string {
     case 'running':
       return `Job ${jobId} was not retried: it is ${status}. ${follow}`;
     case 'whole':
-      return `Job ${jobId} has nothing to retry: all ${completedTasks} files are done`;
+      return `Job ${jobId} has nothing to retry: all its files are done (${completedTasks})`;
   }
 }

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import type { NeededSetting } from '../../config/index.js';
 import { isTerminal, type ExportJobEntity } from '../../export-jobs/index.js';
 import { defaultPrefix } from '../../intake/index.js';
-import { newId } from '../../shared/index.js';
+import { counted, newId } from '../../shared/index.js';
 import { checkBytes, checkFile, type ListCheck } from '../check-list.js';
 import { CliError, UsageError } from '../cli-error.js';
 import type { Cli } from '../cli.js';
@@ -90,10 +90,10 @@ async function dryRun(cli: Cli, list: string, jobId: string, options: SubmitOpti
   if (options.json) return cli.printJson({ files, repeatedTasks, problems, totalProblems });
   if (totalProblems === 0) {
     const repeats = repeatedTasks === 0 ? '' : `${describeRepeats(repeatedTasks)}. `;
-    return cli.say(`The list is in order: ${files} ${files === 1 ? 'file' : 'files'}. ${repeats}Nothing was sent`);
+    return cli.say(`The list is in order: ${counted(files, 'file')}. ${repeats}Nothing was sent`);
   }
   const more = totalProblems > problems.length ? ` (the first ${problems.length} are shown)` : '';
-  cli.tell(`The list has ${totalProblems} ${totalProblems === 1 ? 'problem' : 'problems'}${more}; nothing was sent:`);
+  cli.tell(`The list has ${counted(totalProblems, 'problem')}${more}; nothing was sent:`);
   for (const { line, reason } of problems) cli.tell(`  line ${line}: ${reason}`);
 }
 

@@ -1,3 +1,4 @@
+import { counted } from '../../shared/index.js';
 import { isTerminal, type ExportJobEntity, type FailureTolerance, type JobError } from './export-job.entity.js';
 
 /** The numbers of a job at one instant, and what follows from them alone. */
@@ -57,7 +58,7 @@ export class JobStateVO {
   get failure(): JobError | undefined {
     if (this.failedTasks === 0 || this.toleratesItsFailures) return undefined;
     const { count, percentage } = this.tolerance;
-    const bounds = [...(count === undefined ? [] : [`${count} tasks`]), ...(percentage === undefined ? [] : [`${percentage} %`])];
+    const bounds = [...(count === undefined ? [] : [counted(count, 'task')]), ...(percentage === undefined ? [] : [`${percentage} %`])];
     return {
       code: 'JobCompletedWithFailures',
       message:

@@ -97,6 +97,12 @@ describe('submit', () => {
     });
   });
 
+  it('takes the names of columns that hold commas as JSON', async () => {
+    const { sent } = await run(['submit', 'https://host/list.csv', '--ignore-columns', `["a,b","it's"]`]);
+    expect(JSON.parse(String(sent[0]?.input.input))).toMatchObject({ source: { ignoreColumns: ['a,b', "it's"] } });
+    for (const wrong of ['[a,b]', '[1]']) expect((await run(['submit', 'list', '--ignore-columns', wrong])).exitCode).toBe(2);
+  });
+
   it.each(['HTTPS://host/list', 'S3://lists/list.csv', 's3://bucket/_submissions/list'])(
     'takes %s for the address of a list',
     async (list) => {

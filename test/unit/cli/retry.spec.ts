@@ -107,7 +107,7 @@ describe('retry', () => {
   it('writes nothing when nothing failed and nothing is missing', async () => {
     f.jobs.put({ ...failed, status: 'COMPLETED', completedTasks: 10, failedTasks: 0 });
     const { exitCode, stdout, stderr } = await retry();
-    expect([exitCode, stdout, stderr]).toEqual([0, '', 'Job job-1 has nothing to retry: all 10 files are done\n']);
+    expect([exitCode, stdout, stderr]).toEqual([0, '', 'Job job-1 has nothing to retry: all its files are done (10)\n']);
     expect([job().run, sent]).toEqual([1, []]);
   });
 

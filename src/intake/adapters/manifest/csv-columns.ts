@@ -36,7 +36,7 @@ export function readHeader(names: readonly string[], ignored: ReadonlySet<string
     const both = titles.filter((_title, index) => columns[index] === twice).map(shortened);
     return {
       kind: 'unusable',
-      reason: `the header has more than one ${twice} column (${both.join(', ')}): remove one, or name it in ignoreColumns`,
+      reason: `the header has more than one ${twice} column (${both.join(', ')}): remove one, or name it in ignoreColumns (--ignore-columns)`,
     };
   }
   if (!columns.includes('url')) return { kind: 'unusable', reason: 'the header has no url column: add it' };
@@ -47,6 +47,17 @@ function strangeColumns(titles: readonly string[]): string {
   const names = titles.map(shortened);
   return (
     `the header has columns that are not ours (${names.join(', ')}): correct them if they are misspelt (ours are ${COLUMNS.join(', ')}), ` +
-    `else take the list with them: ignoreColumns ${JSON.stringify(names)}, or --ignore-columns '${names.join(',')}'`
+    `else take the list with them: ${takingOf(titles, names)}`
   );
+}
+
+/** What the command's option reads as JSON, because commas between them would not tell where names end. */
+const NEEDS_JSON = /^\s*\[|,|"|\p{C}/u;
+
+/** As it can be pasted, into a message and into a shell. */
+function takingOf(titles: readonly string[], shown: readonly string[]): string {
+  if (shown.some((name, index) => name !== titles[index])) return 'ignoreColumns, or --ignore-columns, with their whole names';
+  const json = JSON.stringify(shown);
+  const option = shown.some((name) => NEEDS_JSON.test(name)) ? json : shown.join(',');
+  return `ignoreColumns ${json}, or --ignore-columns '${option.replaceAll("'", "'\\''")}'`;
 }

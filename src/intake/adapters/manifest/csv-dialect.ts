@@ -11,6 +11,15 @@ export interface Dialect {
 
 const SEPARATOR = /^"?sep=([,;\t])"?\s*$/i;
 
+/** A header of several columns, all of them ours, behind a `#`. */
+export function isCommentedHeader(line: string): boolean {
+  const [, text] = /^\s*#\s*(.*)$/.exec(line) ?? [];
+  if (text === undefined) return false;
+  const { kind, delimiter } = dialectOf(text);
+  const names = text.split(delimiter);
+  return kind === 'header' && names.length > 1 && names.every((name) => columnOf(name.replaceAll('"', '')) !== undefined);
+}
+
 /** A header is a line that has a column for the URL, whichever delimiter makes it so, and no URL. */
 export function dialectOf(line: string): Dialect {
   if (line.includes('://')) return { kind: 'none', delimiter: ',' };

@@ -1,8 +1,9 @@
+import { counted } from '../../../shared/index.js';
 import type { ManifestEntry } from '../../domain/manifest-task.js';
 import { readHeader, type Column } from './csv-columns.js';
-import { DELIMITERS, dialectOf, type Delimiter } from './csv-dialect.js';
+import { DELIMITERS, dialectOf, isCommentedHeader, type Delimiter } from './csv-dialect.js';
 import { CsvRecords, type CsvRecord } from './csv-records.js';
-import { parseSize } from './line-manifests.js';
+import { COMMENTED_HEADER, parseSize } from './line-manifests.js';
 import { tells } from './manifest-format.js';
 import { readLines, type Line } from './manifest-lines.js';
 import type { ManifestRow } from './manifest-row.js';
@@ -37,6 +38,8 @@ class CsvReader {
   #records: CsvRecords | undefined;
   /** Excel's `sep=;`. */
   #separator: Delimiter | undefined;
+  /** The line of one that is a comment. */
+  #commentedHeader: number | undefined;
   #hasHeader = false;
   /** It has no header: then a comment may stand anywhere. */
   #isOfUrls = false;
@@ -47,6 +50,7 @@ class CsvReader {
   read(line: Line, rows: ManifestRow[]): void {
     if (this.#records === undefined) {
       if (line.problem !== undefined) rows.push({ line: line.number, problem: line.problem });
+      else if (isCommentedHeader(line.text)) this.#commentedHeader ??= line.number;
       else if (tells(line.text)) this.#records = this.#begin(line.text);
     } else if (this.#isOfUrls && line.text.startsWith('#')) return;
     const record = this.#records?.push(line);
@@ -88,6 +92,7 @@ class CsvReader {
 
   #firstReader(line: number, fields: string[], rows: ManifestRow[]): RowReader | undefined {
     if (!this.#hasHeader) {
+      if (this.#commentedHeader !== undefined) return this.#refuse(this.#commentedHeader, COMMENTED_HEADER, rows);
       if (fields.some((field) => field.includes('://'))) return this.#separator === undefined ? readUnseparated : readUrlAndFileName;
       return this.#refuse(line, 'the first line is neither a header with a url column nor a URL: add the header', rows);
     }
@@ -122,13 +127,16 @@ function inDoubt(line: number, fields: string[]): ManifestRow | undefined {
 function readUrlAndFileName(line: number, fields: string[]): ManifestRow {
   const [url = '', fileName = '', ...more] = fields.map((field) => field.trim());
   if (more.some((field) => field !== ''))
-    return { line, problem: `the line has ${fields.length} fields, not URL,FILENAME: quote a field that contains a comma` };
+    return { line, problem: `the line has ${counted(fields.length, 'field')}, not URL,FILENAME: quote a field that contains a comma` };
   return { line, entry: { url, key: fileName === '' ? undefined : fileName } };
 }
 
 function readFields(columns: readonly (Column | undefined)[], fields: string[], line: number): ManifestRow {
   if (fields.length < columns.length || fields.slice(columns.length).some((field) => field.trim() !== ''))
-    return { line, problem: `the line has ${fields.length} fields, the header ${columns.length}: quote a field that contains a separator` };
+    return {
+      line,
+      problem: `the line has ${counted(fields.length, 'field')}, the header ${columns.length}: quote a field that contains a separator`,
+    };
   const entry: ManifestEntry = { url: '' };
   for (const [index, column] of columns.entries()) {
     const text = fields[index]?.trim() ?? '';

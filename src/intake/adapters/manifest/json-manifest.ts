@@ -4,8 +4,10 @@ import { streamArray } from 'stream-json/core/streamers/stream-array.js';
 import { rowOf } from './manifest-entry.schema.js';
 import { MAX_LINE_BYTES } from './manifest-lines.js';
 import type { ManifestRow } from './manifest-row.js';
+import { NamesOnce } from './names-once.js';
 
 const LF = 0x0a;
+const STRAY_COMMA = /,\s*[\]}]/;
 
 /** A JSON array of objects, on as many lines as it likes; a row's line is the one its object starts on. */
 export async function* readJsonArray(bytes: AsyncIterable<Buffer>, ignored: ReadonlySet<string>): AsyncGenerator<ManifestRow[]> {
@@ -37,7 +39,8 @@ function feed(reader: ArrayReader, decoder: TextDecoder, piece: Buffer, line: nu
   try {
     reader.push(text, line, rows);
   } catch {
-    return reader.started ? 'the JSON is broken here: correct it' : 'the manifest is no JSON array: start it with "["';
+    if (!reader.started) return 'the manifest is no JSON array: start it with "["';
+    return `the JSON is broken here: ${STRAY_COMMA.test(reader.lastText) ? 'remove the comma before the bracket that closes' : 'correct it'}`;
   }
   return reader.pendingChars > MAX_LINE_BYTES ? `an element is over ${MAX_LINE_BYTES} characters: shorten it` : undefined;
 }
@@ -46,11 +49,14 @@ function feed(reader: ArrayReader, decoder: TextDecoder, piece: Buffer, line: nu
 class ArrayReader {
   readonly #tokens = jsonParser({ packValues: true, streamValues: false });
   readonly #elements = streamArray();
+  readonly #names = new NamesOnce();
   #depth = 0;
   #startLine = 1;
   #elementsRead = 0;
   started = false;
   complete = false;
+  /** What was pushed last, and the end of what was before that. */
+  lastText = '';
   /** Characters read since the last element ended. */
   pendingChars = 0;
 
@@ -59,14 +65,20 @@ class ArrayReader {
   /** @throws when the text is no continuation of a JSON array */
   push(text: string, line: number, rows: ManifestRow[]): void {
     this.pendingChars += text.length;
+    // The parser gives out nothing of a text that breaks further on.
+    this.started ||= text.trimStart().startsWith('[');
+    this.lastText = this.lastText.trimEnd().slice(-1) + text;
     const tokens = this.#tokens(text);
     if (typeof tokens !== 'object' || !('values' in tokens)) return;
     for (const token of tokens.values) {
       if (this.#depth === 1) this.#startLine = line;
+      this.#names.see(token);
       const element: unknown = this.#elements(token);
       this.#track(token);
       if (typeof element !== 'object' || element === null || !('value' in element)) continue;
-      rows.push({ ...rowOf(this.#startLine, element.value, this.ignored), element: ++this.#elementsRead });
+      const problem = this.#names.takeProblem();
+      const row = problem === undefined ? rowOf(this.#startLine, element.value, this.ignored) : { line: this.#startLine, problem };
+      rows.push({ ...row, element: ++this.#elementsRead });
       this.pendingChars = 0;
     }
   }
@@ -74,7 +86,6 @@ class ArrayReader {
   #track(token: Token): void {
     if (token.name === 'startArray' || token.name === 'startObject') this.#depth++;
     else if (token.name === 'endArray' || token.name === 'endObject') this.#depth--;
-    this.started ||= this.#depth > 0;
     this.complete = this.started && this.#depth === 0;
   }
 }

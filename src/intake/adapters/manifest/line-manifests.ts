@@ -1,20 +1,25 @@
+import { counted } from '../../../shared/index.js';
 import { rowOf } from './manifest-entry.schema.js';
+import { isCommentedHeader } from './csv-dialect.js';
 import { tells, TSV_HEADER } from './manifest-format.js';
 import { readLines, type Line } from './manifest-lines.js';
 import type { ManifestRow } from './manifest-row.js';
+import { nameTwice } from './names-once.js';
 
 type LineReader = (line: Line) => ManifestRow | undefined;
 
 /** JSONL: one object a line; blank lines are skipped, as is a comma after the object. */
 export function readJsonl(bytes: AsyncIterable<Buffer>, ignored: ReadonlySet<string>): AsyncGenerator<ManifestRow[]> {
   return readRows(bytes, ({ number, text }) => {
+    const json = text.replace(/\}\s*,\s*$/, '}');
     let value: unknown;
     try {
-      value = JSON.parse(text.replace(/\}\s*,\s*$/, '}'));
+      value = JSON.parse(json);
     } catch {
       return { line: number, problem: 'the line is not JSON: write one object a line' };
     }
-    return rowOf(number, value, ignored);
+    const problem = nameTwice(json, value);
+    return problem === undefined ? rowOf(number, value, ignored) : { line: number, problem };
   });
 }
 
@@ -31,15 +36,20 @@ const SEPARATES = /[,;\t]|^"/;
  * rclone's `URL,FILENAME`, too: a wrong guess would store other bytes under other keys, so nothing is guessed.
  */
 export async function* readUnnamed(bytes: AsyncIterable<Buffer>): AsyncGenerator<ManifestRow[]> {
+  let commentedHeader: number | undefined;
   for await (const lines of readLines(bytes)) {
+    commentedHeader ??= lines.find(({ text }) => isCommentedHeader(text))?.number;
     const inDoubt = lines.findIndex(({ text }) => tells(text) && SEPARATES.test(text.trim()));
     yield rowsOf(inDoubt === -1 ? lines : lines.slice(0, inDoubt), urlOfLine);
     const doubt = lines[inDoubt];
     if (doubt === undefined) continue;
-    yield [{ line: doubt.number, problem: DOUBT }];
+    yield [commentedHeader === undefined ? { line: doubt.number, problem: DOUBT } : { line: commentedHeader, problem: COMMENTED_HEADER }];
     return;
   }
 }
+
+/** Where the list has no other header, and its lines have several fields, or may have. */
+export const COMMENTED_HEADER = 'the line is a comment, and reads like the header of the list: remove its #, or else the line';
 
 const DOUBT =
   'the line may be one URL, or a URL and a name with a separator between, and nothing tells which: name the format, list or csv ' +
@@ -63,7 +73,7 @@ export async function* readTsvHttpData(bytes: AsyncIterable<Buffer>): AsyncGener
 function tsvRow(line: number, fields: string[]): ManifestRow {
   const [url = '', size = '', md5 = '', ...more] = fields.map((field) => field.trim());
   if (more.some((field) => field !== ''))
-    return { line, problem: `the line has ${fields.length} fields: write URL, size and MD5, with a tab between` };
+    return { line, problem: `the line has ${counted(fields.length, 'field')}: write URL, size and MD5, with a tab between` };
   if (/^[0-9a-f]{32}$/i.test(md5))
     return { line, problem: 'the MD5 is hex: TsvHttpData-1.0 takes the base64 of its 16 bytes (a CSV manifest takes either)' };
   const sizeBytes = parseSize(size);

@@ -21,21 +21,30 @@ export const manifestEntrySchema = z.strictObject({
   headers: z.record(z.string(), z.string()).nullish(),
 }) satisfies z.ZodType<ManifestEntry>;
 
-const FOREIGN_NAMES = 'correct or remove them, or name them in ignoreColumns';
+const OWN_NAMES: ReadonlySet<string> = new Set(Object.keys(manifestEntrySchema.shape));
+const FOREIGN_NAMES = 'correct or remove them, or name them in ignoreColumns (--ignore-columns)';
 
 /**
  * A value out of a JSON manifest as a row.
  * @param ignored plain names of keys that are left unread
  */
 export function rowOf(line: number, value: unknown, ignored: ReadonlySet<string>): ManifestRow {
-  const parsed = manifestEntrySchema.safeParse(ignored.size === 0 ? value : without(value, ignored), { reportInput: true });
+  const parsed = manifestEntrySchema.safeParse(withOwnNames(value, ignored), { reportInput: true });
   if (parsed.success) return { line, entry: parsed.data };
   return { line, problem: parsed.error.issues.map((issue) => describeIssue(issue, 'the entry', FOREIGN_NAMES)).join('; ') };
 }
 
-function without(value: unknown, ignored: ReadonlySet<string>): unknown {
+/** `URL` is `url`, as in CSV, unless both are there: then it is unknown. */
+function withOwnNames(value: unknown, ignored: ReadonlySet<string>): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
-  return Object.fromEntries(Object.entries(value).filter(([name]) => !ignored.has(plainName(name))));
+  if (ignored.size === 0 && Object.keys(value).every((name) => OWN_NAMES.has(name))) return value;
+  const fields = new Map<string, unknown>();
+  for (const [name, field] of Object.entries(value)) {
+    const plain = plainName(name);
+    if (ignored.has(plain)) continue;
+    fields.set(OWN_NAMES.has(plain) && !Object.hasOwn(value, plain) && !fields.has(plain) ? plain : name, field);
+  }
+  return Object.fromEntries(fields);
 }
 
 /**

@@ -1,4 +1,4 @@
-import { AppError } from '../../../shared/index.js';
+import { AppError, counted } from '../../../shared/index.js';
 import type { ManifestProblem } from '../../domain/manifest-task.js';
 
 const MAX_PROBLEMS = 20;
@@ -11,7 +11,7 @@ export class ManifestError extends AppError {
   readonly total: number;
 
   constructor(problems: readonly ManifestProblem[], total: number) {
-    super('INVALID_MANIFEST', `The manifest has ${total} ${total === 1 ? 'problem' : 'problems'}`, { disposition: 'reject' });
+    super('INVALID_MANIFEST', `The manifest has ${counted(total, 'problem')}`, { disposition: 'reject' });
     this.name = 'ManifestError';
     this.problems = problems;
     this.total = total;

@@ -235,6 +235,14 @@ export const INTAKE_MUTATIONS: readonly Mutation[] = [
     specs: ON_READING,
   },
   {
+    rule: 'names the line, the reason and the mend',
+    fault: 'a name that is twice in an entry takes its last value silently',
+    file: 'src/intake/adapters/manifest/names-once.ts',
+    find: 'if (names?.has(token.value) === true)',
+    replace: 'if (names === undefined)',
+    specs: ON_READING,
+  },
+  {
     rule: 'from where the service takes no list',
     fault: 'submit sends the address of a list that the service refuses',
     file: 'src/cli/upload-manifest.ts',

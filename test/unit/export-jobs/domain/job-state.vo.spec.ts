@@ -54,7 +54,7 @@ describe('JobStateVO', () => {
   });
 
   it('says in the failure how many failed and how many were tolerated', () => {
-    expect(stateOf(7, 3, 10, { count: 1, percentage: 20 }).failure?.message).toContain('3 of 10 tasks failed; tolerated: 1 tasks and 20 %');
+    expect(stateOf(7, 3, 10, { count: 1, percentage: 20 }).failure?.message).toContain('3 of 10 tasks failed; tolerated: 1 task and 20 %');
   });
 
   it.each([

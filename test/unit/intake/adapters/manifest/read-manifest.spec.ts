@@ -46,6 +46,7 @@ async function errorOf(content: string | Buffer, reading?: Reading): Promise<Man
   return outcome;
 }
 
+const COMMENTED = 'the line is a comment, and reads like the header of the list: remove its #, or else the line';
 const MD5_HEX = 'd41d8cd98f00b204e9800998ecf8427e';
 const MD5_BASE64 = '1B2M2Y8AsgTpgAmY7PhCfg==';
 const ENTRIES = [
@@ -71,6 +72,14 @@ const MANIFESTS: [name: string, format: ManifestFormat | undefined, content: str
     'jsonl',
     `${JSON.stringify(SEPARATED)}\n${JSONL}`,
     [SEPARATED, ...ENTRIES],
+  ],
+  ['JSONL with names in another case', 'jsonl', JSONL.replaceAll('"url"', '"URL"').replaceAll('"key"', '"Key"'), ENTRIES],
+  ['JSON with names in another case', 'json', JSON.stringify(ENTRIES).replaceAll('"url"', '"URL"'), ENTRIES],
+  [
+    'JSON whose texts look like names',
+    'jsonl',
+    String.raw`{"url":"https://host/a","key":"a\"b\":c"}`,
+    [{ url: 'https://host/a', key: 'a"b":c' }],
   ],
   ['JSONL with a comma after its lines', 'jsonl', JSONL.replaceAll('\n', ' ,\n'), ENTRIES],
   [
@@ -222,7 +231,7 @@ describe('a manifest with problems', () => {
     [
       '{"url":"https://host/a","sise":1}',
       {},
-      ['1: the entry has unknown keys (sise): correct or remove them, or name them in ignoreColumns'],
+      ['1: the entry has unknown keys (sise): correct or remove them, or name them in ignoreColumns (--ignore-columns)'],
     ],
     [
       '{"url":"https://host/a","checksum":{"algoritm":"md5","value":"x"}}',
@@ -239,8 +248,39 @@ describe('a manifest with problems', () => {
     ['{"url":"https://host/a","key":"b/../c"}', {}, ['1: key contains an empty, "." or ".." segment: leave it out']],
     ['[{"url":"https://host/a"},\n\n{"url":"x"}]', {}, ['3: element 2: url is no absolute URL: give an http, https or s3 URL']],
     ['[{"url":"https://host/a"}', {}, ['1: the JSON array does not end: the manifest is cut short']],
-    ['[{"url":"https://host/a"},\n,]', {}, ['2: the JSON is broken here: correct it']],
+    ['[{"url":"https://host/a"},\n,{}]', {}, ['2: the JSON is broken here: correct it']],
     ['[{"url":"https://host/a"}]\nx', {}, ['2: the JSON is broken here: correct it']],
+    ['[{"url":"https://host/a"},]', {}, ['1: the JSON is broken here: remove the comma before the bracket that closes']],
+    ['[{"url":"https://host/a"},\n\n]', {}, ['3: the JSON is broken here: remove the comma before the bracket that closes']],
+    ['[{"url":"https://host/a",}]', {}, ['1: the JSON is broken here: remove the comma before the bracket that closes']],
+    [
+      '{"url":"https://host/a"}\n{"url":"https://host/b","url":"https://host/c"}\n{"url":"https://host/d","checksum":{"value":"x","value":"y"}}',
+      {},
+      ['2: the entry has "url" twice: keep one of them', '3: the entry has "value" twice: keep one of them'],
+    ],
+    [
+      '[{"url":"https://host/a"},{"url":"https://host/b","key":"b","key":"c"}]',
+      {},
+      ['1: element 2: the entry has "key" twice: keep one of them'],
+    ],
+    [
+      '{"url":"https://host/a","URL":"https://host/b"}',
+      {},
+      ['1: the entry has unknown keys (URL): correct or remove them, or name them in ignoreColumns (--ignore-columns)'],
+    ],
+    ['# url,key\nhttps://host/a,b', {}, [`1: ${COMMENTED}`]],
+    ['# mine\n#url;size\nhttps://host/a;1', {}, [`2: ${COMMENTED}`]],
+    ['#key,url\nhttps://host/a,b', { format: 'csv' }, [`1: ${COMMENTED}`]],
+    [
+      `url,"a,b",it's\nhttps://host/a,1,2`,
+      {},
+      [expect.stringContaining(String.raw`ignoreColumns ["a,b","it's"], or --ignore-columns '["a,b","it'\''s"]'`) as unknown as string],
+    ],
+    [
+      `url,${'n'.repeat(61)}\nhttps://host/a,1`,
+      {},
+      [expect.stringContaining('take the list with them: ignoreColumns, or --ignore-columns, with their whole names') as unknown as string],
+    ],
     ['{"url":"https://host/a"}', { format: 'json' }, ['1: the manifest is no JSON array: start it with "["']],
     ['', { format: 'json' }, ['1: the JSON array does not end: the manifest is cut short']],
     [
@@ -249,7 +289,7 @@ describe('a manifest with problems', () => {
       [
         '2: the line has 3 fields, the header 2: quote a field that contains a separator',
         '3: size is no whole number of bytes: give one, or leave it empty',
-        '4: the line has 1 fields, the header 2: quote a field that contains a separator',
+        '4: the line has 1 field, the header 2: quote a field that contains a separator',
       ],
     ],
     [
@@ -261,7 +301,11 @@ describe('a manifest with problems', () => {
           `ignoreColumns ["sha265","column 3","My Id"], or --ignore-columns 'sha265,column 3,My Id'`,
       ],
     ],
-    ['url,Link\nhttps://host/a,1', {}, ['1: the header has more than one url column (url, Link): remove one, or name it in ignoreColumns']],
+    [
+      'url,Link\nhttps://host/a,1',
+      {},
+      ['1: the header has more than one url column (url, Link): remove one, or name it in ignoreColumns (--ignore-columns)'],
+    ],
     ['url,key\nhttps://host/a,b', { ignoreColumns: ['url'] }, ['1: the header has no url column: add it']],
     [
       'url\nhttps://host/a.pdf;docs/x.pdf',
@@ -283,7 +327,7 @@ describe('a manifest with problems', () => {
       'url,key\nhttps://host/x\n"https://host\n/a",b\nhttps://host/c,"d\ne',
       {},
       [
-        '2: the line has 1 fields, the header 2: quote a field that contains a separator',
+        '2: the line has 1 field, the header 2: quote a field that contains a separator',
         '3: url contains a control character, or a space at an end: percent-encode it or leave it out',
         '5: the quotes do not match: quote a whole field, and double the quotes inside it',
       ],
