@@ -1,7 +1,7 @@
 import { RepeatedSignal, SystemClock } from '../shared/index.js';
 import { EXIT_DETACHED } from './exit-codes.js';
 import type { NeededSetting } from '../config/index.js';
-import { columnsOf, sentence, type ProgressOutput } from './presentation/index.js';
+import { columnsOf, printableLines, sentence, type ProgressOutput } from './presentation/index.js';
 import type { Services } from './services.js';
 
 /** Answers go to `out`; progress and problems to `err`, so that a pipe gets answers only. */
@@ -54,9 +54,9 @@ export class Cli {
     this.print(`${JSON.stringify(value)}\n`);
   }
 
-  /** The answer, as it is. */
+  /** The answer, as it is but for what would steer a terminal: names of others stand in it. */
   print(text: string): void {
-    this.terminal.out.write(text);
+    this.terminal.out.write(printableLines(text));
   }
 
   /** The answer in a sentence. */

@@ -1,4 +1,4 @@
-import { withoutMiddle } from './table.js';
+import { printable, withoutMiddle } from './terminal-text.js';
 import { wrapped } from './wrapped.js';
 
 interface Failure {
@@ -39,12 +39,12 @@ export interface FailureLinesOptions {
 
 /** Failed files for people, by their reason. */
 export function failureLines(groups: readonly FailureGroup[], { total, prefix, width }: FailureLinesOptions): string[] {
-  const nameOf = (key: string) => withoutMiddle(key.startsWith(prefix) ? key.slice(prefix.length) : key, width - 6);
+  const nameOf = (key: string) => withoutMiddle(printable(key.startsWith(prefix) ? key.slice(prefix.length) : key), width - 6);
   const lines = groups.flatMap(({ code, count, samples }) => {
     const [first] = samples;
     const so = samples.every(({ message }) => message === first?.message) ? ': ' : ', for example: ';
     return [
-      wrapped(`  ${count} × ${code}${first?.message ? `${so}${first.message.replaceAll(/\s+/g, ' ').trim()}` : ''}`, width),
+      wrapped(`  ${count} × ${code}${first?.message ? `${so}${printable(first.message.replaceAll(/\s+/g, ' ').trim())}` : ''}`, width),
       ...samples.map(({ key }) => `      ${nameOf(key)}`),
       ...(count > samples.length ? [`      … and ${count - samples.length} more`] : []),
     ];

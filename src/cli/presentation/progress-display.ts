@@ -1,6 +1,7 @@
 import { formatBytes, formatDuration } from './format.js';
 import { RateMeter } from './rate-meter.js';
 import { columnsOf, StatusLine, type ProgressOutput } from './status-line.js';
+import { widthOf } from './terminal-text.js';
 
 export interface Progress {
   /** What is going on, in a word. */
@@ -73,13 +74,13 @@ export function progressLine(
     ...(moves && rate.bytesPerSecond > 0 ? [{ text: `${formatBytes(rate.bytesPerSecond)}/s`, rank: 5 }] : []),
   ];
   const whole = joined(fields(BAR_WIDTH));
-  return whole.length <= columns ? whole : fitted(fields(SHORT_BAR_WIDTH), columns);
+  return widthOf(whole) <= columns ? whole : fitted(fields(SHORT_BAR_WIDTH), columns);
 }
 
 function fitted(fields: readonly Field[], columns: number): string {
   const line = joined(fields);
   const last = Math.max(...fields.map(({ rank = -1 }) => rank));
-  return line.length <= columns || last === -1
+  return widthOf(line) <= columns || last === -1
     ? line
     : fitted(
         fields.filter(({ rank }) => rank !== last),

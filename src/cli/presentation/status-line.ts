@@ -1,3 +1,5 @@
+import { beginOf, printable } from './terminal-text.js';
+
 /** Where people look while they wait. */
 export interface ProgressOutput {
   write(text: string): void;
@@ -22,8 +24,9 @@ export class StatusLine {
   constructor(private readonly output: ProgressOutput) {}
 
   /** @param label what is going on, in a word; part of the text */
-  show(label: string, text: string, nowMs = performance.now()): void {
-    if (this.output.isTty) this.output.write(`${CLEAR_LINE}${text.slice(0, this.output.columns - 1)}`);
+  show(label: string, line: string, nowMs = performance.now()): void {
+    const text = printable(line);
+    if (this.output.isTty) this.output.write(`${CLEAR_LINE}${beginOf(text, this.output.columns - 1)}`);
     else if (!this.isDue(label, nowMs, text)) return;
     else this.output.write(`${text}\n`);
     this.shown = { label, atMs: nowMs, text };

@@ -1,3 +1,4 @@
+import { beginOf, endOf, padded, printable, widthOf, withoutMiddle } from './terminal-text.js';
 import { wrapped } from './wrapped.js';
 
 export interface Column {
@@ -17,50 +18,43 @@ const RANDOM_ID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}
 
 /**
  * Columns as wide as their widest cell, two spaces apart.
- * @param width in characters, which the lines keep to as far as columns can be left out and cells shortened; default: any
+ * @param width in columns of a terminal, which the lines keep to as far as columns can be left out and cells shortened; default: any
  */
 export function table(columns: readonly Column[], rows: readonly (readonly string[])[], width = Infinity): string {
   const shown = columns.flatMap((column, index) =>
-    column.wideOnly && width !== Infinity ? [] : [{ ...column, cells: rows.map((row) => row[index] ?? '') }],
+    column.wideOnly && width !== Infinity ? [] : [{ ...column, cells: rows.map((row) => printable(row[index] ?? '')) }],
   );
-  let excess = shown.reduce((sum, column) => sum + widthOf(column) + GAP, -GAP) - width;
+  let excess = shown.reduce((sum, column) => sum + columnWidth(column) + GAP, -GAP) - width;
   for (const how of ['start', 'end'] as const)
     for (const column of shown) {
-      const before = widthOf(column);
+      const before = columnWidth(column);
       const target = Math.max(column.title.length, SHORTEST, before - excess);
       if (column.shorten !== how || excess <= 0 || target >= before) continue;
       column.cells = shortened(column.cells, target, how);
-      excess -= before - widthOf(column);
+      excess -= before - columnWidth(column);
     }
   const line = (cellOf: (column: (typeof shown)[number]) => string) =>
     `${shown
-      .map((column) => (column.align === 'right' ? cellOf(column).padStart(widthOf(column)) : cellOf(column).padEnd(widthOf(column))))
+      .map((column) => padded(cellOf(column), columnWidth(column), column.align))
       .join(' '.repeat(GAP))
       .trimEnd()}\n`;
   return line(({ title }) => title) + rows.map((_row, index) => line(({ cells }) => cells[index] ?? '')).join('');
 }
 
-function widthOf({ title, cells }: { title: string; cells: readonly string[] }): number {
-  return Math.max(title.length, ...cells.map((cell) => cell.length));
+function columnWidth({ title, cells }: { title: string; cells: readonly string[] }): number {
+  return Math.max(title.length, ...cells.map(widthOf));
 }
 
 /** An id is cut where what is left still names it alone among those of its column; else its middle is left out. */
 function shortened(cells: readonly string[], width: number, how: 'end' | 'start'): string[] {
-  if (how === 'start') return cells.map((cell) => (cell.length <= width ? cell : `…${cell.slice(1 - width)}`));
+  if (how === 'start') return cells.map((cell) => (widthOf(cell) <= width ? cell : `…${endOf(cell, width - 1)}`));
   const distinct = new Set(cells);
   for (let length = SHORTEST; length <= width; length++) {
     // A random id says nothing beyond what makes it unique; a name says more the longer it is.
-    const begin = (cell: string) => cell.slice(0, RANDOM_ID.test(cell) ? length : width);
+    const begin = (cell: string) => beginOf(cell, RANDOM_ID.test(cell) ? length : width);
     if (new Set(Array.from(distinct, begin)).size === distinct.size) return cells.map(begin);
   }
   return cells.map((cell) => withoutMiddle(cell, width));
-}
-
-/** `exports/2…/b.pdf`: both ends of what is longer than the width. */
-export function withoutMiddle(text: string, width: number): string {
-  if (text.length <= width) return text;
-  const end = Math.floor((width - 1) / 2);
-  return `${text.slice(0, width - 1 - end)}…${text.slice(text.length - end)}`;
 }
 
 /**
@@ -74,7 +68,7 @@ export function facts(pairs: readonly (readonly [name: string, value: string | u
     value
       .trimEnd()
       .split(/\r?\n|\r/)
-      .map((line) => wrapped(line, width - indent).replaceAll('\n', below))
+      .map((line) => wrapped(printable(line), width - indent).replaceAll('\n', below))
       .join(below);
   return pairs.map(([name, value]) => (value === undefined ? '' : `${name.padEnd(indent)}${lines(value)}\n`)).join('');
 }

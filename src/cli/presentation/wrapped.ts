@@ -1,4 +1,5 @@
 import type { ProgressOutput } from './status-line.js';
+import { printableLines, widthOf } from './terminal-text.js';
 
 /** Of a text that is wrapped; a command of ours is one. */
 const WORDS = /npx export-worker [a-z]+(?: \S+)?|\S+/g;
@@ -10,7 +11,7 @@ const WORDS = /npx export-worker [a-z]+(?: \S+)?|\S+/g;
 export function wrapped(text: string, width: number): string {
   return text
     .split('\n')
-    .map((line) => (line.length <= width ? line : wrappedLine(line, width)))
+    .map((line) => (widthOf(line) <= width ? line : wrappedLine(line, width)))
     .join('\n');
 }
 
@@ -20,7 +21,7 @@ function wrappedLine(line: string, width: number): string {
   let current = indent;
   for (const word of line.match(WORDS) ?? []) {
     const longer = current.trim() === '' ? indent + word : `${current} ${word}`;
-    if (longer.length > width && current.trim() !== '') {
+    if (widthOf(longer) > width && current.trim() !== '') {
       lines.push(current);
       current = indent + word;
     } else current = longer;
@@ -30,5 +31,5 @@ function wrappedLine(line: string, width: number): string {
 
 /** Wrapped on a terminal only: programs read a message as one line. */
 export function sentence(text: string, { isTty, columns }: Pick<ProgressOutput, 'isTty' | 'columns'>): string {
-  return isTty ? wrapped(text, columns) : text;
+  return isTty ? wrapped(printableLines(text), columns) : printableLines(text);
 }

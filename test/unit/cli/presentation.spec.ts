@@ -6,9 +6,13 @@ import {
   formatDuration,
   formatShortDuration,
   groupFailures,
+  printable,
   ProgressDisplay,
   reasonOf,
+  sentence,
   table,
+  widthOf,
+  withoutMiddle,
   wrapped,
   type Progress,
 } from '../../../src/cli/presentation/index.js';
@@ -108,6 +112,41 @@ describe('failures by reason', () => {
   it('fit a width', async () => {
     const lines = failureLines(await groupFailures([failure('k'.repeat(100), 'HTTP_404')]), { total: 1, prefix: '', width: 40 });
     expect(lines[1]).toHaveLength(40);
+  });
+});
+
+describe('names of others', () => {
+  const failure = (key: string) => ({ key, code: 'HTTP_404', message: 'gone' });
+
+  it('never steer a terminal: control and bidirectional characters are escaped', async () => {
+    expect(printable('a\u001B[2J\nb\u202E\u009B\u2028\uD83D')).toBe(String.raw`a\u001b[2J\u000ab\u202e\u009b\u2028\ud83d`);
+    const lines = failureLines(await groupFailures([failure('a\r\u001B[1A\u202Efdp')]), { total: 1, prefix: '', width: 80 });
+    expect(lines[1]).toBe(String.raw`      a\u000d\u001b[1A\u202efdp`);
+    expect(table([{ title: 'JOB' }], [['a\nb']])).toBe('JOB\na\\u000ab\n');
+    expect(facts([['Export', 'a\u001B[2J']])).toBe('Export  a\\u001b[2J\n');
+    expect(sentence('one\u001B[2J\ntwo', { isTty: false, columns: 80 })).toBe('one\\u001b[2J\ntwo');
+  });
+
+  it('are cut between characters only', () => {
+    expect(withoutMiddle('🎉'.repeat(10), 8)).toBe('🎉🎉…🎉');
+    expect(withoutMiddle('e\u0301'.repeat(10), 5)).toBe('e\u0301e\u0301…e\u0301e\u0301');
+    expect([widthOf('日本ab'), widthOf('ﾊﾝ'), widthOf('e\u0301'), widthOf('👩‍👩‍👧')]).toEqual([6, 2, 1, 2]);
+  });
+
+  it('keep to the width where their characters take two columns', async () => {
+    const lines = failureLines(await groupFailures([failure(`${'文'.repeat(50)}.pdf`)]), { total: 1, prefix: '', width: 40 });
+    expect(widthOf(lines[1] ?? '')).toBeLessThanOrEqual(40);
+    expect(lines[1]).toMatch(/^ {6}文+…文+\.pdf$/);
+    const rows = table(
+      [{ title: 'JOB', shorten: 'end' }, { title: 'DONE' }],
+      [
+        ['文書'.repeat(20), '1'],
+        ['ab', '2'],
+      ],
+      30,
+    ).split('\n');
+    expect(rows.map((row) => widthOf(row) <= 30)).not.toContain(false);
+    expect(widthOf(rows[1] ?? '')).toBe(widthOf(rows[2] ?? ''));
   });
 });
 
