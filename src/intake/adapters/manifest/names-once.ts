@@ -31,7 +31,7 @@ const ENDS_OF_NAMES = /"\s*:/g;
  * @param text JSON that has been read as `value`
  */
 export function nameTwice(text: string, value: unknown): string | undefined {
-  // Each name ends so, a text may hold more: only then the slow parser counts, which takes ten times as long.
+  // Every name ends like this. A text may hold the same characters, so only then the slower parser decides.
   if ((text.match(ENDS_OF_NAMES)?.length ?? 0) === namesIn(value)) return undefined;
   const names = new NamesOnce();
   const tokens = jsonParser({ packValues: true, streamValues: false })(text);
