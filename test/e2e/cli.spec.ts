@@ -128,7 +128,7 @@ describe('the export-worker command', () => {
     const { code, stdout } = await run(['cancel', jobId, '--reason', 'wrong list']);
     expect([code, stdout]).toEqual([
       0,
-      `Job ${jobId} is cancelled (1 files done; token: failure). What still downloads stops within 10 s\n`,
+      `Job ${jobId} is cancelled (1 file done; token: failure). What still downloads stops within 10 s\n`,
     ]);
     const execution = await fixture.ended(arn);
     expect(execution).toMatchObject({ status: 'FAILED', error: 'ExportCancelled' });
