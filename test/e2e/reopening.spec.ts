@@ -125,7 +125,7 @@ describe('a job that is reopened', () => {
     await expectWhole(jobId, { attempt: 1, callback: 'none' });
     expect(hits('operated')).toEqual(INDEXES.map((index) => (FAILING.includes(index) ? 2 : 1)));
     const again = await run('retry', jobId);
-    expect([again.code, again.stderr]).toEqual([0, `Job ${jobId} has nothing to retry: all 30 files are done\n`]);
+    expect([again.code, again.stderr]).toEqual([0, `Job ${jobId} has nothing to retry: all its files are done (30)\n`]);
   });
 
   it('by retry, after an operator cancelled it at work, goes on from what was done', async () => {
