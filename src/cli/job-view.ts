@@ -1,4 +1,5 @@
 import { failedManifestKey, isTerminal, type ExportJobEntity, type JobInHand } from '../export-jobs/index.js';
+import { counted } from '../shared/index.js';
 import type { Progress } from './presentation/index.js';
 
 /** A job as commands show it: never its token, its request, or its bookkeeping. */
@@ -61,7 +62,7 @@ export function progressOf(job: ExportJobEntity, { bytesInHand, waits }: JobInHa
 /** `h.test until …`, the longest wait alone where there are several. */
 export function describeWaits([longest, ...others]: JobInHand['waits']): string {
   if (longest === undefined) return '';
-  const more = others.length === 0 ? '' : ` and ${others.length} more ${others.length === 1 ? 'host' : 'hosts'}`;
+  const more = others.length === 0 ? '' : ` and ${counted(others.length, 'more host')}`;
   return `${longest.host}${more} until ${longest.until}`;
 }
 
@@ -77,10 +78,11 @@ function shortWaits([longest, ...others]: JobInHand['waits']): string {
 
 /** Fewer characters of an id would mean too many jobs. */
 export const SHORTEST_BEGINNING = 4;
+/** The mend for an id that is too short. */
+export const LONGER_ID = `give the whole id, or at least its first ${SHORTEST_BEGINNING} characters`;
 
 export function noSuchJob(jobId: string): string {
-  if (jobId.length < SHORTEST_BEGINNING)
-    return `There is no job ${jobId}: give the whole id, or at least its first ${SHORTEST_BEGINNING} characters (jobs --all lists them)`;
+  if (jobId.length < SHORTEST_BEGINNING) return `There is no job ${jobId}: ${LONGER_ID} (jobs --all lists them)`;
   return `There is no job ${jobId}: check the id (jobs --all lists them); a job just submitted is there once the service has accepted it, and one that it refused is never: its execution says why`;
 }
 

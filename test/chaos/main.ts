@@ -1,5 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
+import { counted } from '../../src/shared/index.js';
 import { endOnSignal } from './end-on-signal.js';
 import { describeEvent, EVENT_KINDS, planRun, seconds, type EventKind, type RunPlan } from './plan.js';
 import { performRun, type RunResult } from './run.js';
@@ -31,7 +32,7 @@ function readArguments(): Arguments {
 }
 
 function lineOf(name: string, plan: RunPlan, { tasks, faults, reclaims, tookMs, jobsMs, problems }: RunResult): string {
-  const work = `${plan.jobs.length} ${plan.jobs.length === 1 ? 'job' : 'jobs'}, ${tasks} tasks`;
+  const work = `${counted(plan.jobs.length, 'job')}, ${tasks} tasks`;
   const events = plan.events.map(describeEvent).join('; ') || 'no events';
   const verdict = problems.length === 0 ? 'ok' : 'FAILED';
   const taken = `${reclaims.all} reclaims (${reclaims.ofHealthy} of healthy)`;

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { ReclaimRecord } from '../../batches/index.js';
 import type { Cli } from '../cli.js';
 import { mayBeBeginning } from '../find-job.js';
-import { SHORTEST_BEGINNING } from '../job-view.js';
+import { LONGER_ID, SHORTEST_BEGINNING } from '../job-view.js';
 import { positiveNumber } from '../positive-number.js';
 import { reclaimTable } from '../reclaim-table.js';
 import type { Services } from '../services.js';
@@ -37,7 +37,7 @@ async function showHistory(cli: Cli, jobId: string | undefined, { limit, wide, j
 }
 
 function noReclaims(jobId: string): string {
-  const more = jobId.length < SHORTEST_BEGINNING ? `: give the whole id, or at least its first ${SHORTEST_BEGINNING} characters` : '';
+  const more = jobId.length < SHORTEST_BEGINNING ? `: ${LONGER_ID}` : '';
   return `No reclaims of job ${jobId}${more}`;
 }
 

@@ -1,5 +1,6 @@
 import { InvalidArgumentError, type Command } from 'commander';
 import { ACTIVE_STATUSES, isTerminal, TERMINAL_STATUSES, type ExportJobEntity, type JobStatus } from '../../export-jobs/index.js';
+import { counted } from '../../shared/index.js';
 import type { Cli } from '../cli.js';
 import { COMMAND } from '../command-name.js';
 import { fleetLine } from '../fleet-line.js';
@@ -41,7 +42,7 @@ async function listJobs(cli: Cli, options: JobsOptions): Promise<void> {
     if (json) return cli.printJson(found.map(viewOf));
     if (found.length > 0) cli.print(jobTable(found, cli.width(wide)));
     const kind = tableOf(options) ? '' : 'active ';
-    const count = found.length === 0 ? `No ${kind}jobs` : `${found.length} ${kind}${found.length === 1 ? 'job' : 'jobs'}`;
+    const count = found.length === 0 ? `No ${kind}jobs` : counted(found.length, `${kind}job`);
     const left = more ? `, the newest; --limit ${limit * 10} shows more` : '';
     const ended = tableOf(options) ? '' : ` Ended jobs: ${COMMAND} jobs --all.`;
     cli.tell(`${count}${left}.${ended} ${await fleetLine(services)}`);

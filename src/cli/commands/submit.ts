@@ -24,6 +24,7 @@ import { addressOf, removeManifest, uploadManifest } from '../upload-manifest.js
 /** An export that is refused never gets a row, one whose execution was stopped may keep it for a while. */
 const ASK_EXECUTION_EVERY_S = 5;
 const ADDRESS = /^(s3|https?):\/\//i;
+const OF_THE_WEB = /^https?:/i;
 
 export function addSubmitCommand(program: Command, cli: Cli): void {
   const command = program
@@ -78,7 +79,7 @@ function neededBy(list: string, { wait }: SubmitOptions): NeededSetting[] {
   return [
     'AWS_REGION',
     'STATE_MACHINE_ARN',
-    ...(/^https?:/i.test(list) ? [] : (['EXPORT_BUCKET'] as const)),
+    ...(OF_THE_WEB.test(list) ? [] : (['EXPORT_BUCKET'] as const)),
     ...(wait === true ? [...JOBS, ...BATCHES] : []),
   ];
 }
@@ -98,7 +99,7 @@ async function dryRun(cli: Cli, list: string, jobId: string, options: SubmitOpti
 }
 
 async function checkList(cli: Cli, list: string, jobId: string, options: SubmitOptions): Promise<ListCheck> {
-  if (/^https?:/i.test(list)) throw new UsageError(`--dry-run reads no list from the web: fetch it first (curl -fsSLo list '${list}')`);
+  if (OF_THE_WEB.test(list)) throw new UsageError(`--dry-run reads no list from the web: fetch it first (curl -fsSLo list '${list}')`);
   const prefix = options.prefix ?? defaultPrefix(jobId);
   const reading = listReadingOf(options);
   if (list === '-') return checkBytes(process.stdin, prefix, reading);

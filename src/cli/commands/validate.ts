@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import type { HeldBatch } from '../../batches/index.js';
 import { ACTIVE_STATUSES, type ExportJobEntity } from '../../export-jobs/index.js';
 import type { FleetCount } from '../../fleet/index.js';
+import { counted } from '../../shared/index.js';
 import type { Cli } from '../cli.js';
 import { COMMAND } from '../command-name.js';
 import { EXIT_FAILED } from '../exit-codes.js';
@@ -47,7 +48,7 @@ async function validate(cli: Cli, { wide, json }: ValidateOptions): Promise<void
     if (overdue.length > 0) cli.print(heldBatchTable(overdue, cli.width(wide)));
     for (const problem of problems) cli.tell(problem);
     if (problems.length === 0)
-      cli.tell(`${count(activeJobs, 'active job')}, no batch silent for too long, no answer overdue. ${tellFleet(coordinators)}`);
+      cli.tell(`${counted(activeJobs, 'active job')}, no batch silent for too long, no answer overdue. ${tellFleet(coordinators)}`);
   });
 }
 
@@ -68,23 +69,19 @@ function problemsOf({ activeJobs, coordinators, overdue, finalizing }: Findings)
   if (activeJobs > 0 && coordinators.live.length === 0) {
     const silent = coordinators.silent.length === 0 ? 'none is registered' : `silent: ${coordinators.silent.join(', ')}`;
     problems.push(
-      `No coordinator lives (${silent}), and ${count(activeJobs, 'active job')} ${activeJobs === 1 ? 'waits' : 'wait'}: start the service, ` +
+      `No coordinator lives (${silent}), and ${counted(activeJobs, 'active job')} ${activeJobs === 1 ? 'waits' : 'wait'}: start the service, ` +
         'or their tokens time out',
     );
   }
   if (overdue.length > 0)
     problems.push(
-      `${count(overdue.length, 'batch', 'batches')} should have been reclaimed: is RECLAIM_ENABLED, and do services run? ` +
+      `${counted(overdue.length, 'batch', 'batches')} should have been reclaimed: is RECLAIM_ENABLED, and do services run? ` +
         `${COMMAND} reclaim takes what stays silent`,
     );
   if (finalizing.length > 0)
     problems.push(
-      `${count(finalizing.length, 'job')} ${finalizing.length === 1 ? 'stays' : 'stay'} FINALIZING for minutes (${finalizing.map(({ jobId }) => jobId).join(', ')}): ` +
+      `${counted(finalizing.length, 'job')} ${finalizing.length === 1 ? 'stays' : 'stay'} FINALIZING for minutes (${finalizing.map(({ jobId }) => jobId).join(', ')}): ` +
         'the error lines of these jobs name what keeps their answers back',
     );
   return problems;
-}
-
-function count(number: number, one: string, many = `${one}s`): string {
-  return `${number} ${number === 1 ? one : many}`;
 }

@@ -11,6 +11,9 @@ export interface Dialect {
 
 const SEPARATOR = /^"?sep=([,;\t])"?\s*$/i;
 
+/** The problem of such a line, where the list has no other header, and its lines have several fields, or may have. */
+export const COMMENTED_HEADER = 'the line is a comment, and reads like the header of the list: remove its #, or else the line';
+
 /** A header of several columns, all of them ours, behind a `#`. */
 export function isCommentedHeader(line: string): boolean {
   const [, text] = /^\s*#\s*(.*)$/.exec(line) ?? [];

@@ -1,9 +1,9 @@
 import { counted } from '../../../shared/index.js';
 import type { ManifestEntry } from '../../domain/manifest-task.js';
 import { readHeader, type Column } from './csv-columns.js';
-import { DELIMITERS, dialectOf, isCommentedHeader, type Delimiter } from './csv-dialect.js';
+import { COMMENTED_HEADER, DELIMITERS, dialectOf, isCommentedHeader, type Delimiter } from './csv-dialect.js';
 import { CsvRecords, type CsvRecord } from './csv-records.js';
-import { COMMENTED_HEADER, parseSize } from './line-manifests.js';
+import { parseSize } from './line-manifests.js';
 import { tells } from './manifest-format.js';
 import { readLines, type Line } from './manifest-lines.js';
 import type { ManifestRow } from './manifest-row.js';

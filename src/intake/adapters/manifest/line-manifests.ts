@@ -1,6 +1,6 @@
 import { counted } from '../../../shared/index.js';
 import { rowOf } from './manifest-entry.schema.js';
-import { isCommentedHeader } from './csv-dialect.js';
+import { COMMENTED_HEADER, isCommentedHeader } from './csv-dialect.js';
 import { tells, TSV_HEADER } from './manifest-format.js';
 import { readLines, type Line } from './manifest-lines.js';
 import type { ManifestRow } from './manifest-row.js';
@@ -47,9 +47,6 @@ export async function* readUnnamed(bytes: AsyncIterable<Buffer>): AsyncGenerator
     return;
   }
 }
-
-/** Where the list has no other header, and its lines have several fields, or may have. */
-export const COMMENTED_HEADER = 'the line is a comment, and reads like the header of the list: remove its #, or else the line';
 
 const DOUBT =
   'the line may be one URL, or a URL and a name with a separator between, and nothing tells which: name the format, list or csv ' +
