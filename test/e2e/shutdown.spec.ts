@@ -16,6 +16,8 @@ const CAPACITY = 8;
 /** Two parts and some. */
 const LARGE = Buffer.alloc(20 * 1024 ** 2, 'large file ');
 const HALF = 18 * 1024 ** 2;
+/** A hung thread is ended 5 s after its tasks were told to stop, and only then its upload can be aborted: the default leaves time for both. */
+const HANGING_BUDGET_MS = 25_000;
 const ENVIRONMENT = { SHUTDOWN_TIMEOUT_MS: String(BUDGET_MS), WORKER_POOL_SIZE: '2', TASKS_PER_WORKER: '4' };
 
 /** The threads hang once the file is there. */
@@ -84,7 +86,8 @@ describe('a deploy in the middle of a job', () => {
         response.write(LARGE.subarray(0, HALF));
         void gate.promise.then(() => response.end(LARGE.subarray(HALF)));
       });
-      const first = await fixture.startService({ ...ENVIRONMENT, ...hangsAt(trigger) });
+      const budget = thread === 'hangs' ? { SHUTDOWN_TIMEOUT_MS: String(HANGING_BUDGET_MS) } : {};
+      const first = await fixture.startService({ ...ENVIRONMENT, ...budget, ...hangsAt(trigger) });
       const { jobId } = await fixture.startExecution({ source: { files: [{ url, key: 'large' }] } });
       await eventually(() => fixture.aws.s3.openUploads(bucket).length === 1);
       if (thread === 'hangs') writeFileSync(trigger, '');

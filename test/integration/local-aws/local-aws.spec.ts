@@ -149,13 +149,19 @@ describe('the life of the embedded AWS', () => {
   it('names a port in use, and leaves nothing of a start that failed', async () => {
     const other = createServer();
     const busy = Number(new URL(await listen(other)).port);
-    const ports = { dynamodb: 0, sqs: 0, s3: 0, states: busy };
+    const listening = listeners();
 
-    await expect(startLocalAws({ ports })).rejects.toMatchObject({ code: 'EADDRINUSE', port: busy });
+    await expect(startLocalAws({ ports: { dynamodb: 0, sqs: 0, s3: 0, states: busy } })).rejects.toMatchObject({
+      code: 'EADDRINUSE',
+      port: busy,
+    });
 
+    await eventually(() => listeners() === listening);
     await new Promise((resolve) => other.close(resolve));
-    const aws = await startLocalAws({ ports });
-    expect(aws.endpoints.states).toBe(`http://127.0.0.1:${busy}`);
-    await aws.close();
   });
 });
+
+/** Servers of this process that listen. */
+function listeners(): number {
+  return process.getActiveResourcesInfo().filter((resource) => resource === 'TCPServerWrap').length;
+}
