@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { ListPartsCommand } from '@aws-sdk/client-s3';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { deferred } from '../support/deferred.js';
 import { eventually } from '../support/local-aws.js';
@@ -24,6 +25,15 @@ const ENVIRONMENT = { SHUTDOWN_TIMEOUT_MS: String(BUDGET_MS), WORKER_POOL_SIZE: 
 function hangsAt(trigger: string): Record<string, string> {
   const preload = new URL('../support/hang-thread.mjs', import.meta.url).href;
   return { NODE_OPTIONS: `--import ${preload}`, HANG_THREAD_TRIGGER: trigger };
+}
+
+/** How many parts of the one open upload have arrived; 0 before it is open. */
+async function partsUnderWay({ aws, clients }: ExportFixture): Promise<number> {
+  const { bucket } = aws.resources;
+  const [upload] = aws.s3.openUploads(bucket);
+  if (upload === undefined) return 0;
+  const { Parts = [] } = await clients.s3.send(new ListPartsCommand({ Bucket: bucket, Key: upload.key, UploadId: upload.uploadId }));
+  return Parts.length;
 }
 
 describe('a deploy in the middle of a job', () => {
@@ -89,7 +99,8 @@ describe('a deploy in the middle of a job', () => {
       const budget = thread === 'hangs' ? { SHUTDOWN_TIMEOUT_MS: String(HANGING_BUDGET_MS) } : {};
       const first = await fixture.startService({ ...ENVIRONMENT, ...budget, ...hangsAt(trigger) });
       const { jobId } = await fixture.startExecution({ source: { files: [{ url, key: 'large' }] } });
-      await eventually(() => fixture.aws.s3.openUploads(bucket).length === 1);
+      // A part is there: the thread has told of its upload by then, so that others can abort it.
+      await eventually(async () => (await partsUnderWay(fixture)) > 0);
       if (thread === 'hangs') writeFileSync(trigger, '');
       const stopped = await first.stop();
       expect(stopped.code).toBe(0);
