@@ -1,13 +1,11 @@
 import { CreateBucketCommand } from '@aws-sdk/client-s3';
 import { CreateStateMachineCommand, StartExecutionCommand } from '@aws-sdk/client-sfn';
-import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { exportStateMachine } from '../../infra/state-machine/index.js';
 import { deferred } from '../support/deferred.js';
 import { eventually } from '../support/local-aws.js';
 import { CommandProcess } from './command-process.js';
 import { ExportFixture } from './export-fixture.js';
-
-jest.setTimeout(60_000);
 
 const DENIED = { kind: 'fail', status: 403, code: 'AccessDenied' } as const;
 

@@ -1,11 +1,9 @@
 import type { ServerResponse } from 'node:http';
-import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { eventually } from '../support/local-aws.js';
 import type { ExportService } from '../support/export-service.js';
 import { CommandProcess } from '../e2e/command-process.js';
 import { ExportFixture } from '../e2e/export-fixture.js';
-
-jest.setTimeout(180_000);
 
 const LIST_HEAD = { 'content-type': 'text/plain', 'transfer-encoding': 'chunked' };
 

@@ -1,12 +1,10 @@
 import { GetQueueAttributesCommand } from '@aws-sdk/client-sqs';
-import { afterEach, describe, expect, it, jest } from '@jest/globals';
+import { afterEach, describe, expect, it } from '@jest/globals';
 import { deferred } from '../support/deferred.js';
 import { eventually } from '../support/local-aws.js';
 import { send } from '../support/origin.js';
 import { ExportFixture, SECRET } from '../e2e/export-fixture.js';
 import { expectWholeJob } from '../e2e/whole-job.js';
-
-jest.setTimeout(180_000);
 
 const BATCHES = 200;
 const BATCH_SIZE = 2;
