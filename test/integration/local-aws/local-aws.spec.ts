@@ -1,5 +1,6 @@
+import { randomInt } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
+import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -107,7 +108,6 @@ describe('the embedded AWS', () => {
 
 describe('the life of the embedded AWS', () => {
   it('leaves nothing running when it is closed', async () => {
-    const held = () => process.getActiveResourcesInfo().filter((resource) => /^(TCP|Timeout|Immediate)/.test(resource)).length;
     const before = held();
     const aws = await startLocalAws();
     const clients = createAwsClients(aws.environment());
@@ -148,20 +148,37 @@ describe('the life of the embedded AWS', () => {
 
   it('names a port in use, and leaves nothing of a start that failed', async () => {
     const other = createServer();
-    const busy = Number(new URL(await listen(other)).port);
-    const listening = listeners();
+    const busy = await listenOnNamedPort(other);
+    const ports = { dynamodb: 0, sqs: 0, s3: 0, states: busy };
+    const before = held();
 
-    await expect(startLocalAws({ ports: { dynamodb: 0, sqs: 0, s3: 0, states: busy } })).rejects.toMatchObject({
-      code: 'EADDRINUSE',
-      port: busy,
-    });
+    await expect(startLocalAws({ ports })).rejects.toMatchObject({ code: 'EADDRINUSE', port: busy });
 
-    await eventually(() => listeners() === listening);
+    await eventually(() => held() <= before);
     await new Promise((resolve) => other.close(resolve));
+    const aws = await startLocalAws({ ports });
+    expect(aws.endpoints.states).toBe(`http://127.0.0.1:${busy}`);
+    await aws.close();
   });
 });
 
-/** Servers of this process that listen. */
-function listeners(): number {
-  return process.getActiveResourcesInfo().filter((resource) => resource === 'TCPServerWrap').length;
+/** What keeps this process alive: servers, sockets and timers. */
+function held(): number {
+  return process.getActiveResourcesInfo().filter((resource) => /^(TCP|Timeout|Immediate)/.test(resource)).length;
+}
+
+/**
+ * Listens on a port under those that the kernel gives to whoever asks for any. So the port stays free when the server has closed.
+ * @returns the port
+ */
+async function listenOnNamedPort(server: Server): Promise<number> {
+  for (;;) {
+    const port = randomInt(20_000, 30_000);
+    try {
+      await listen(server, port);
+      return port;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
+    }
+  }
 }
